@@ -95,7 +95,7 @@ def test_contributions_over_time():
     drawn, parts = figures.contribution_map_data(monitor, new), monitor.contributions(new)
     assert equal(drawn, figures.contribution_map_data(monitor, new, event + 1))
     data = pd.DataFrame(drawn.columns)
-    assert (data["position"].min(), data["position"].max(), drawn.start) == (100, 199, 120)
+    assert (data["position"].min(), data["position"].max(), drawn.lines["start"]) == (100, 199, 120)
     assert data["column"].iloc[0] == "x2"
     for position, column in ((100, "x0"), (119, "x2"), (150, "x2"), (199, "x3")):
         name = max(("T2", "SPE"), key=lambda one: table[one][position] / table[f"{one} limit"][position])
@@ -104,7 +104,7 @@ def test_contributions_over_time():
         assert got == pytest.approx(wanted)
     ax = figures.contribution_map(monitor, new)
     assert [label.get_text() for label in ax.get_yticklabels()] == data["column"].unique().tolist()
-    np.testing.assert_array_equal(ax.collections[0].get_array().ravel(), data["contribution"])
+    np.testing.assert_array_equal(ax.images[0].get_array().ravel(), data["contribution"])
     with pytest.raises(ParameterError, match=r"event=2 must be a whole number from 0 to 1\."):
         figures.contribution_map(monitor, new, len(table.events) + 1)
     # With earlier rows the columns are those of the model; a calm table has a map too.

@@ -36,10 +36,10 @@ def test_the_data_have_a_row_a_point(pca, X):
     np.testing.assert_array_equal(data.columns["PC1"], pca.transform(X)[:, 0])
     assert data.columns["group"][:3] == ["a", "b", "a"]
     share = 100 * pca.explained_variance_ratio_[1]
-    assert data.axis_titles[0] == f"PC2 ({share:.1f} % of the variance)"
+    assert data.x == f"PC2 ({share:.1f} % of the variance)"
     assert "Ellipses: 95 % of a normal distribution (thin), and of its mean (thick)." in data.notes
     ax = figures.scores(pca, X, components=("PC2", 1), hue=["a", "b"] * 10, labels=names)
-    assert ax.get_xlabel() == data.axis_titles[0]
+    assert ax.get_xlabel() == data.x
     assert legend_of(ax) == ["a", "b"]
     points = np.vstack([one.get_offsets() for one in ax.collections])
     np.testing.assert_array_equal(points, np.vstack([data.values[::2], data.values[1::2]]))
@@ -129,7 +129,7 @@ def test_a_column_of_the_data_is_a_hue(X):
     model = gramian.PCA(2).fit(table)
     data = figures.scores_data(model, table, hue="c")
     assert data.columns["group"] == X[:, 2].tolist()
-    assert data.names == rows
+    assert data.columns["name"] == list(rows)
     ax = model.plot(table, hue="c")
     assert ax.child_axes[0].get_ylabel() == "c"  # a colour bar
     data = figures.scores_data(model, table, hue="high")
@@ -313,8 +313,8 @@ def test_colour_and_marker_by_two_groupings(pca, X):
 def test_row_names_are_those_of_a_column_or_of_nobody(X):
     table = Table(X, ("a", "b", "c", "d"), metadata={"town": np.array([f"t{i}" for i in range(20)])})
     model = gramian.PCA(2).fit(table)
-    assert figures.scores_data(model, table, labels="town").names[3] == "t3"
-    assert not figures.scores_data(model, table, labels=False).is_labelled
+    assert figures.scores_data(model, table, labels="town").labels[3] == "t3"
+    assert not figures.scores_data(model, table, labels=False).labels
     few = [""] * 20
     few[7] = "this"
     ax = model.plot(table, labels=few)
@@ -326,8 +326,8 @@ def test_row_names_are_those_of_a_column_or_of_nobody(X):
 def test_metadata_are_drawn_as_a_heat_map(pca, X):
     described = gramian.describe(pca, X, {"side": X[:, 0] > 100, "noise": np.arange(20) % 7 + 0.5})
     data = figures.metadata_data(described)
-    assert data.components == ["all, weighted", "PC1", "PC2"]
-    np.testing.assert_allclose(data.r2[0], [described.weighted_r2[0], *described.r2[0]])
+    assert data.columns["component"][:3] == ["all, weighted", "PC1", "PC2"]
+    np.testing.assert_allclose(data.columns["r2"][:3], [described.weighted_r2[0], *described.r2[0]])
     assert len(data.columns["r2"]) == 6
     ax = figures.metadata(described)
     cells = [text.get_text() for text in ax.texts]
@@ -363,5 +363,5 @@ def test_the_first_screen_of_help_is_enough_to_start(capsys):
 def test_points_have_the_index_of_a_frame():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3))).sample(frac=1, random_state=0)
     data = figures.scores_data(PCA(2).fit(frame), frame)
-    assert list(data.names) == [str(name) for name in frame.index]
+    assert data.columns["name"] == [str(name) for name in frame.index]
     assert "name" not in figures.scores_data(PCA(2).fit(frame), frame.reset_index(drop=True)).columns

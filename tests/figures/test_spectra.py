@@ -42,9 +42,10 @@ def test_bars_are_of_kept_and_other_components_and_more_than_40_are_a_line(pca):
     data, ax = figures.scree_data(model), figures.scree(model)
     assert not ax.patches
     assert ax.get_xscale() == "log"
-    assert data.marked == np.argmax(data.columns["cumulative"] >= 95) + 1
-    assert f"95 % needs {data.marked} components." in data.notes
-    assert rules_of(ax)["fraction"] == str(data.marked)
+    needed = np.argmax(data.columns["cumulative"] >= 95) + 1
+    assert data.lines == {"95 %": needed}
+    assert f"95 % needs {needed} components." in data.notes
+    assert rules_of(ax)["fraction"] == str(needed)
 
 
 def test_a_scree_without_total(X):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Literal
 
@@ -19,7 +19,8 @@ from gramian.core.checks import check_choice, counted
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.figures import points, style
-from gramian.figures.drawing import Data, figure
+from gramian.figures.arrows import Arrows
+from gramian.figures.drawing import LONGEST, Data, bars, figure, heat_map, width_of
 from gramian.figures.labels import Labels
 from gramian.figures.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.models.pca.tables import linear_columns
@@ -30,46 +31,39 @@ from gramian.statistics.units import column_axis
 Kind = Literal["bars", "heat", "lines"]
 KINDS = ("auto", "bars", "heat", "lines")
 MOST = {"bars": 20, "heat": 60, "lines": 2000}  # columns that are drawn one by one
-MOST_ARROWS, NAMED_ARROWS, MOST_VARIABLES = 40, 12, 40
+MOST_VARIABLES = 40
 STRETCHES = 500  # parts of a line of more columns
 FIRST = 3  # components drawn by default
-LONGEST = 24  # letters of the name of a column
-PANEL, BAR, CELL = 26.0, 3.3, 3.6  # millimetres of a panel of bars, at least, of a bar, and of a row of a map
-LETTER = 0.175  # millimetres of a letter for each typographic point of its size
+PANEL, BAR = 26.0, 3.3  # millimetres of a panel of bars, at least, and of a bar
 REACH = 1.15  # from the centre of a correlation circle to the edges
-PALE = 0.3  # opacity of arrows without a name
-FIT = 0.8  # share of the room to the edge for the longest arrow
 # Of five kinds of lines and eight colours no two of 40 lines have the same.
 LINES = cycler(color=style.COLOURS * 5) + cycler(linestyle=["-", "--", ":", "-.", (0, (6, 1))] * 8)
 
 
 @dataclass(frozen=True, eq=False)
 class LoadingsData(Data):
-    """What a figure of loadings shows; ``columns`` has a row for each column and component that is drawn.
+    """What a figure of loadings shows: component, column, position along an axis, and loading.
+
+    ``columns`` has a row for each bar, cell or place of a line. Bars are those of the largest loadings of
+    each component, from the largest down, a map has the columns that are largest anywhere, and lines of very
+    many columns have the extremes of each of 500 stretches.
 
     Attributes
     ----------
-    names, components : tuple of str
-        Names of the columns, and titles of the components such as "PC1 (44.3 %)".
-    values : ndarray of shape (n_columns, n_components)
     kind : {"bars", "heat", "lines"}
-    position : ndarray of shape (n_columns,)
-        Places of the columns along an axis, such as wavelengths.
-    position_title, value_title : str
-    drawn : list of ndarray of int
-        The columns that are drawn of each component. Bars are those of its largest loadings, from the largest
-        down, a map has the columns that are largest anywhere, and lines of very many columns have the
-        extremes of each of 500 stretches.
+    value_title : str
     """
 
-    names: tuple[str, ...]
-    components: tuple[str, ...]
-    values: FloatArray
     kind: Kind
-    position: FloatArray
-    position_title: str
     value_title: str
-    drawn: list[npt.NDArray[np.intp]]
+
+    def of_components(self) -> dict[str, dict[str, Any]]:
+        """Return what is drawn of each component, such as "PC1 (44.3 %)"."""
+        titles = np.array(self.columns["component"], dtype=object)
+        return {
+            title: {name: np.asarray(values)[titles == title] for name, values in self.columns.items()}
+            for title in dict.fromkeys(titles)
+        }
 
 
 def loadings_data(
@@ -112,11 +106,18 @@ def loadings_data(
     titles = [component_titles(model, k)[place] for place in places]
     what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
     note = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
-    return _loadings_data(names, titles, values, kind, what.split(" (")[0], note, position, "")
+    return _loadings_data(names, titles, values, kind, note, what.split(" (")[0], position)
 
 
 def _loadings_data(
-    names: Any, titles: Any, values: FloatArray, kind: Any, what: str, note: str, position: str, title: str
+    names: Any,
+    titles: Any,
+    values: FloatArray,
+    kind: Any,
+    note: str,
+    what: str,
+    position: str = "",
+    **more: Any,
 ) -> LoadingsData:
     items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
     along, unit = (column_axis(names) if kind == "lines" else None) or items
@@ -137,9 +138,12 @@ def _loadings_data(
         "position": along[every],
         "loading": np.concatenate([values[one, j] for j, one in enumerate(drawn)]),
     }
-    position = unit or position if position == "column" else position
-    own = tuple(names), tuple(titles), values, kind, along, position, what, drawn
-    return LoadingsData(title, notes, columns, *own)
+    if kind == "lines":
+        more["x"] = unit or position if position == "column" else position
+        more["y"] = what if len(titles) > 1 else f"{what}, {titles[0]}"
+    elif kind == "bars":
+        more["x"] = what
+    return LoadingsData(columns, notes, kind, what, **more)
 
 
 def _drawn(values: FloatArray, kind: str, along: FloatArray) -> npt.NDArray[np.intp]:
@@ -210,8 +214,8 @@ def rotation_data(result: Rotation) -> LoadingsData:
     shares = zip(result.names, result.ratio, strict=True)
     titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
     note = f"Loadings rotated by {result.method}: component times standard deviation."
-    said = "heat", "loading", note, "column", f"Rotated by {result.method}"
-    return _loadings_data(result.columns, titles, result.loadings, *said)
+    title = f"Rotated by {result.method}"
+    return _loadings_data(result.columns, titles, result.loadings, "heat", note, "loading", title=title)
 
 
 @figure(rotation_data)
@@ -247,66 +251,39 @@ def rotation(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
 
 
 def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
-    names = [[style.drawable(data.names[i], LONGEST) for i in one.tolist()] for one in data.drawn]
-    count, most = len(names), max(map(len, names))
-    side = _width_of([name for one in names for name in one], "ytick.labelsize") + 3
+    parts = data.of_components()
+    count, most = len(parts), max(len(one["column"]) for one in parts.values())
+    side = width_of([style.drawable(name, LONGEST) for name in data.columns["column"]], "ytick.labelsize") + 3
     across = max(1, min(count, FIRST, int(style.width_mm() // (side + PANEL)))) if ax is None else count
     rows = -(-count // across)
     axes = style.subplots(rows, across, ax=ax, height_mm=rows * (BAR * most + 12), squeeze=False).ravel()
     for spare in axes[count:]:
         spare.set_visible(False)
-    edges = style.limits(data.values, zero=True, margin=0.04)
-    for place, panel in enumerate(axes[:count]):
-        values = data.values[data.drawn[place], place]
-        colours = np.where(values < 0, style.VERMILION, style.BLUE)
-        panel.barh(range(len(values)), values, **{"height": 0.75, "color": colours} | barh)
-        style.ticks(panel, "y", range(len(values)), names[place])
-        panel.axvline(0, color=style.LINE, linewidth=0.6)
-        panel.spines["left"].set_visible(False)
-        panel.set(ylim=(len(values) - 0.4, -0.6), xlim=edges)
-        panel.locator_params(axis="x", nbins=4)
-        style.words(panel, x=data.value_title, title=data.components[place])
+    edges = style.limits(data.columns["loading"], zero=True, margin=0.04)
+    for panel, (title, part) in zip(axes, parts.items(), strict=False):
+        bars(panel, part["loading"], part["column"], **barh)
+        panel.set_xlim(edges)
+        style.words(panel, title=title)
     return axes[0] if count == 1 else axes[:count]
 
 
-def _width_of(names: Sequence[str], letters: str) -> float:
-    """Return about the millimetres of the longest name in letters of a size of rcParams."""
-    return LETTER * style.size(letters) * max(map(len, names), default=1)
-
-
 def _heat(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
-    shown, bound = data.drawn[0], float(np.abs(data.values).max()) or 1.0
+    parts = data.of_components()
+    values = np.stack([part["loading"] for part in parts.values()], axis=1)
+    bound = float(np.abs(values).max()) or 1.0
     look = {"cmap": "PuOr", "vmin": -bound, "vmax": bound} | imshow
-    names = [data.names[i] for i in shown.tolist()]
-    return _heat_map(ax, data.values[shown], names, data.components, data.value_title, CELL, **look)
-
-
-def _heat_map(
-    ax: Any, values: FloatArray, rows: Any, columns: Any, unit: str, cell: float, **imshow: Any
-) -> Any:
-    """Draw a heat map with a scale and names of its rows and columns; a row has ``cell`` millimetres."""
-    ax = style.subplots(ax=ax, height_mm=max(35.0, cell * len(rows) + 20))
-    drawn = ax.imshow(values, **{"aspect": "auto"} | imshow)
-    style.ticks(ax, "y", range(len(rows)), [style.drawable(name, LONGEST) for name in rows])
-    turned = _width_of(columns, "xtick.labelsize") > 0.8 * style.width_mm() / len(columns)
-    turn: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
-    style.ticks(ax, "x", range(len(columns)), columns, **turn)
-    ax.spines[["left", "bottom"]].set_visible(False)
-    style.colour_bar(ax, drawn, unit)
-    return ax
+    return heat_map(ax, values, next(iter(parts.values()))["column"], list(parts), data.value_title, **look)
 
 
 def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
-    own, ax = ax is None, style.subplots(ax=ax, height_mm=0.6 * style.width_mm())
+    ax, parts = style.subplots(ax=ax, height_mm=0.6 * style.width_mm()), data.of_components()
     style.zero_lines(ax, x=False)
     drawn = []
-    for values, shown, look in zip(data.values.T, data.drawn, LINES(), strict=False):
-        drawn += ax.plot(data.position[shown], values[shown], **look | {"linewidth": 1.0} | plot)
-    title = data.value_title if len(drawn) > 1 else f"{data.value_title}, {data.components[0]}"
+    for part, look in zip(parts.values(), LINES(), strict=False):
+        drawn += ax.plot(part["position"], part["loading"], **look | {"linewidth": 1.0} | plot)
     if len(drawn) > 1:
-        style.legend(ax, drawn, data.components, own=own)
+        style.legend(ax, drawn, list(parts))
     ax.margins(x=0.01)
-    style.words(ax, x=data.position_title, y=title)
     return ax
 
 
@@ -325,87 +302,9 @@ def _directions(model: Any) -> FloatArray:
 # ---------------------------------------------------------------------- arrows
 
 
-@dataclass(frozen=True, eq=False)
-class Arrows:
-    """Labelled arrows from the origin.
-
-    Attributes
-    ----------
-    tips : ndarray of shape (d, 2)
-    names : tuple of d str
-    """
-
-    tips: FloatArray
-    names: tuple[str, ...]
-
-    def widened(self, edge: Sequence[float]) -> list[float]:
-        """Return axis limits that leave room for arrows on both sides of 0."""
-        low, high = min(edge[0], 0.0), max(edge[1], 0.0)
-        space = 0.08 * (high - low)
-        return [min(low - space, -0.5 * high), max(high + space, -0.5 * low)]
-
-    def scaled(self, edges: Sequence[Sequence[float]], equal: bool) -> tuple[FloatArray, str]:
-        """Return the tips of arrows that fit well, and a sentence about their length.
-
-        They have one factor if the units of the axes are equal, else two: the longest reaches 0.8 of the way
-        to an edge.
-        """
-        rooms = np.where(self.tips < 0, [-low for low, _ in edges], [high for _, high in edges])
-        lengths = np.abs(self.tips)
-        ratios = np.divide(rooms, lengths, out=np.full(lengths.shape, np.inf), where=lengths > 0)
-        factors = FIT * ratios.min(axis=0, initial=np.inf)
-        factors = np.where(np.isfinite(factors), factors, 1.0)
-        about = f"Arrows are loadings times {factors[0]:.3g} along X and {factors[1]:.3g} along Y."
-        if equal:
-            factors[:] = factors.min()
-            about = f"Arrows are loadings times {factors[0]:.3g}."
-        return factors * self.tips, about
-
-    def longest(self, tips: FloatArray) -> npt.NDArray[np.intp]:
-        """Return the places of the arrows that are drawn, the longest first."""
-        return np.argsort(-np.hypot(*tips.T), kind="stable")[:MOST_ARROWS]
-
-    def draw(self, ax: Any, labels: Labels, edges: Any = None, equal: bool = True) -> str:
-        """Draw the arrows, add their names to labels, and return a sentence."""
-        tips, about = (self.tips, "") if edges is None else self.scaled(edges, equal)
-        order = self.longest(tips)
-        tips, names = tips[order], [self.names[j] for j in order[:NAMED_ARROWS].tolist()]
-        ax.quiver(
-            *np.zeros_like(tips).T,
-            *tips.T,
-            **{"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches", "width": 0.9 / 72},
-            **{"headwidth": 4, "headlength": 7, "headaxislength": 7, "minlength": 0, "zorder": 4},
-            color=style.ink(),
-            alpha=np.where(np.arange(len(tips)) < NAMED_ARROWS, 1, PALE),
-        )
-        tips = tips[: len(names)]
-        labels.block(tips, arrows=True)
-        labels.add(tips, names, kind="arrows", what="arrow name", alpha=1, weight="bold")
-        few = len(self.names) > MOST_ARROWS
-        said = [about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if few else ""]
-        if len(names) < len(order):
-            said.append(f"Names: the {len(names)} longest; the others are lighter.")
-        return " ".join(filter(None, said))
-
-
-@dataclass(frozen=True, eq=False)
-class BiplotData(Data):
-    """What a biplot shows; ``columns`` has a row for each row that is drawn.
-
-    Attributes
-    ----------
-    points : ScoresData
-    arrows : Arrows
-        The loadings of all columns.
-    """
-
-    points: points.ScoresData
-    arrows: Arrows
-
-
 def biplot_data(
     model: Any, X: Any = None, *, components: Sequence[int | str] = (1, 2), **options: Any
-) -> BiplotData:
+) -> points.ScoresData:
     """Return what :func:`biplot` draws, whose arguments these are.
 
     Parameters
@@ -415,8 +314,8 @@ def biplot_data(
 
     Returns
     -------
-    BiplotData
-        Frozen: the scores, and loadings of two components.
+    ScoresData
+        With ``arrows``, the loadings of two components.
 
     Examples
     --------
@@ -424,19 +323,18 @@ def biplot_data(
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
     >>> data = gramian.figures.biplot_data(gramian.PCA(2).fit(X), X)
-    >>> data.points.values.shape, data.arrows.tips.shape
+    >>> data.values.shape, data.arrows.tips.shape
     ((30, 2), (4, 2))
     """
-    arrows = Arrows(_directions(model)[:, _pair(model, components)], tuple(feature_names_of(model)))
-    cloud = points.scores_data(model, X, components=components, **options)
-    return BiplotData(cloud.title, cloud.notes, cloud.columns, cloud, arrows)
+    arrows = Arrows(_directions(model)[:, _pair(model, components)], feature_names_of(model))
+    return replace(points.scores_data(model, X, components=components, **options), arrows=arrows)
 
 
 biplot_data.__signature__ = signature(points.scores_data)  # type: ignore[attr-defined]
 
 
 @figure(biplot_data)
-def biplot(data: BiplotData, ax: Any, **scatter: Any) -> Any:
+def biplot(data: points.ScoresData, ax: Any, **scatter: Any) -> Any:
     """Draw rows and columns together: scores as points, and loadings as arrows.
 
     The inner product of a point and an arrow, divided by the factor in the caption, is the part of the
@@ -484,7 +382,7 @@ def biplot(data: BiplotData, ax: Any, **scatter: Any) -> Any:
     >>> ax = gramian.figures.biplot(gramian.PCA(2).fit(X), X, s=8)
     >>> ax.figure.savefig("biplot.svg")  # doctest: +SKIP
     """
-    return points.draw(data.points, ax, data.arrows, **scatter)
+    return points.draw(data, ax, **scatter)
 
 
 def _pair(model: Any, components: Any) -> list[int]:
@@ -497,28 +395,7 @@ def _pair(model: Any, components: Any) -> list[int]:
     return places
 
 
-@dataclass(frozen=True, eq=False)
-class CircleData(Data):
-    """What a correlation circle shows; ``columns`` has a row for each column.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of the columns.
-    values : ndarray of shape (n_columns, 2)
-        Their correlations with both components. The sums of their squares, ``columns["squares"]``, are the
-        shares of the variance of each column that the two components explain.
-    axis_titles : list of str
-    """
-
-    names: tuple[str, ...]
-    values: FloatArray
-    axis_titles: list[str]
-
-
-def correlation_circle_data(
-    model: Any, X: Any = None, *, components: Sequence[int | str] = (1, 2)
-) -> CircleData:
+def correlation_circle_data(model: Any, X: Any = None, *, components: Sequence[int | str] = (1, 2)) -> Data:
     """Return what :func:`correlation_circle` draws, whose arguments these are.
 
     Parameters
@@ -528,8 +405,9 @@ def correlation_circle_data(
 
     Returns
     -------
-    CircleData
-        Frozen: correlations, shares of variance, titles and notes.
+    Data
+        ``columns`` has the correlations of each column, and in "squares" the sums of their squares: the
+        shares of its variance that the two components explain.
 
     Examples
     --------
@@ -553,14 +431,14 @@ def correlation_circle_data(
         f"The two components explain {mean:.3g} % of a variable's variance on average; "
         "variables fully represented by these two components touch the circle."
     )
-    names = tuple(feature_names_of(model))
-    columns = {"column": names, **{f"PC{place + 1}": result[:, j] for j, place in enumerate(places)}}
-    titles = [f"correlation with {axis_title(model, place)}" for place in places]
-    return CircleData("", [note], columns | {"squares": squares}, names, result, titles)
+    columns = {"column": feature_names_of(model)}
+    columns |= {f"PC{place + 1}": result[:, j] for j, place in enumerate(places)} | {"squares": squares}
+    x, y = (f"correlation with {axis_title(model, place)}" for place in places)
+    return Data(columns, [note], x=x, y=y)
 
 
 @figure(correlation_circle_data)
-def correlation_circle(data: CircleData, ax: Any, **circle: Any) -> Any:
+def correlation_circle(data: Data, ax: Any, **circle: Any) -> Any:
     """Draw the correlations of columns with two components, inside the unit circle.
 
     Parameters
@@ -603,9 +481,9 @@ def correlation_circle(data: CircleData, ax: Any, **circle: Any) -> Any:
     look = {"fill": False, "edgecolor": style.LINE, "linewidth": 0.8}
     ax.add_patch(Circle((0, 0), 1, **look | circle))
     style.zero_lines(ax)
+    names, *tips, _ = data.columns.values()
     labels = Labels(ax)
-    style.note(ax, Arrows(data.values, data.names).draw(ax, labels), labels)
-    style.words(ax, x=data.axis_titles[0], y=data.axis_titles[1])
+    style.note(ax, Arrows(np.stack(tips, axis=1), names).draw(ax, labels), labels)
     style.set_edges(ax, [[-REACH, REACH]] * 2, equal=True)
     return ax
 
@@ -613,24 +491,7 @@ def correlation_circle(data: CircleData, ax: Any, **circle: Any) -> Any:
 # -------------- Heat map of how much metadata explains of the components
 
 
-@dataclass(frozen=True, eq=False)
-class MetadataData(Data):
-    """What a figure of metadata shows; ``columns`` has a row for each variable and component.
-
-    Attributes
-    ----------
-    variables, components : list of str
-        The first component is all of them, weighted by their variances.
-    r2, p_adjusted : ndarray of shape (n_variables, n_components)
-    """
-
-    variables: list[str]
-    components: list[str]
-    r2: FloatArray
-    p_adjusted: FloatArray
-
-
-def metadata_data(description: Description) -> MetadataData:
+def metadata_data(description: Description) -> Data:
     """Return what :func:`metadata` draws.
 
     Parameters
@@ -640,8 +501,9 @@ def metadata_data(description: Description) -> MetadataData:
 
     Returns
     -------
-    MetadataData
-        Frozen: explained shares, adjusted p, and notes.
+    Data
+        ``columns`` has a row for each variable and component, of which the first is all of them, weighted by
+        their variances.
 
     Examples
     --------
@@ -649,7 +511,7 @@ def metadata_data(description: Description) -> MetadataData:
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4))
     >>> description = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": ["a", "b", "c"] * 10})
-    >>> gramian.figures.metadata_data(description).components
+    >>> gramian.figures.metadata_data(description).columns["component"]
     ['all, weighted', 'PC1', 'PC2']
     """
     names = list(description.variables[:MOST_VARIABLES])
@@ -666,13 +528,11 @@ def metadata_data(description: Description) -> MetadataData:
     p = np.column_stack([np.full(v, np.nan), description.p_adjusted[:v, : k - 1]])
     columns = {"variable": np.repeat(names, k).tolist(), "component": components * v, "r2": r2.ravel()}
     columns |= {"p adjusted": p.ravel(), "rows": np.repeat(description.rows[:v], k)}
-    return MetadataData(
-        "Variance of the scores that metadata explain", notes, columns, names, components, r2, p
-    )
+    return Data(columns, notes, title="Variance of the scores that metadata explain")
 
 
 @figure(metadata_data)
-def metadata(data: MetadataData, ax: Any, **imshow: Any) -> Any:
+def metadata(data: Data, ax: Any, **imshow: Any) -> Any:
     """Draw how much of each component's scores each variable explains.
 
     Parameters
@@ -707,10 +567,13 @@ def metadata(data: MetadataData, ax: Any, **imshow: Any) -> Any:
     ['all, weighted', 'PC1', 'PC2']
     """
     look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1} | imshow
-    ax = _heat_map(ax, data.r2, data.variables, data.components, "r2", 5.5, **look)
-    room = 0.36 * style.width_mm() / len(data.components)
-    for (i, j), value in np.ndenumerate(data.r2):
-        star = "*" if data.p_adjusted[i, j] < LEVEL else ""
+    names, components, r2, p, _ = data.columns.values()
+    components = list(dict.fromkeys(components))
+    values, p = (one.reshape(-1, len(components)) for one in (r2, p))
+    ax = heat_map(ax, values, names[:: len(components)], components, "r2", **look)
+    room = 0.36 * style.width_mm() / len(components)
+    for (i, j), value in np.ndenumerate(values):
+        star = "*" if p[i, j] < LEVEL else ""
         # On cells that are light in either theme of a page.
         look = {"color": "#fdfdfd" if value > 0.6 else "#222222", "ha": "center", "va": "center"}
         ax.text(j, i, f"{value:.2f}{star}", fontsize=min(style.size("ytick.labelsize"), room), **look)
@@ -722,6 +585,6 @@ def described(model: Any, table: Any, **options: Any) -> Any:
     return metadata(describe(model, table), **options)
 
 
-def described_data(model: Any, table: Any) -> MetadataData:
+def described_data(model: Any, table: Any) -> Data:
     """Return what :func:`described` draws."""
     return metadata_data(describe(model, table))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import Data, figure, whole
+from gramian.figures.drawing import CELL, DASHED, Data, figure, named_rows, whole
 from gramian.figures.names import fitted
 from gramian.statistics.candidates import Selection
 from gramian.statistics.components import kind_of
@@ -21,25 +20,8 @@ DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
 BINS = 40
 
 
-@dataclass(frozen=True)
-class Candidates(Data):
-    """What :func:`selection` draws; columns: candidate, size, mean, standard_error, chosen.
-
-    Attributes
-    ----------
-    measure, unit : str
-        What the mean is of, and the size.
-    is_curve : bool
-        Whether sizes are places on an axis; else the candidates are a list.
-    """
-
-    measure: str
-    unit: str
-    is_curve: bool
-
-
-def selection_data(result: Any) -> Candidates:
-    """Return what :func:`selection` draws."""
+def selection_data(result: Any) -> Data:
+    """Return what :func:`selection` draws; columns: candidate, size, mean, standard_error, chosen."""
     for name in ("history_", "selection_"):
         result = getattr(result, name, result)
     if not isinstance(result, Selection) or not len(result):
@@ -57,12 +39,13 @@ def selection_data(result: Any) -> Candidates:
     said += [] if result.choice is None else [result.remarks()[0].lstrip("* ")]
     if np.isfinite(columns["standard_error"]).any():
         said.append("Bars: one standard error of the mean over folds.")
-    is_curve = len(set(sizes)) > max(1, len(sizes) // 2) and None not in sizes
-    return Candidates("", said, columns, result.measure, result.unit, is_curve)
+    if None in sizes or len(set(sizes)) <= max(1, len(sizes) // 2):  # a list
+        return Data(columns, said, x=result.measure)
+    return Data(columns, said, x=f"number of {result.unit}", y=result.measure)
 
 
 @figure(selection_data)
-def selection(data: Candidates, ax: Any, **errorbar: Any) -> Any:
+def selection(data: Data, ax: Any, **errorbar: Any) -> Any:
     """Draw the score of every candidate with its standard error, and mark the chosen one.
 
     Parameters
@@ -96,20 +79,18 @@ def selection(data: Candidates, ax: Any, **errorbar: Any) -> Any:
     [True, False, False, False]
     """
     names, size, mean, error, chosen = data.columns.values()
-    error, place = np.nan_to_num(error), np.arange(len(mean))
-    x, y, bars = (size, mean, "yerr") if data.is_curve else (mean, place, "xerr")
-    ax = style.subplots(ax=ax, height_mm=None if data.is_curve else 16 + 4.5 * len(mean))
-    ax.errorbar(x, y, **{bars: error, "fmt": "o", "color": style.BLUE, "lw": 0.8, "ms": 3.5} | errorbar)
-    if data.is_curve:
+    is_curve, place = bool(data.y), np.arange(len(mean))
+    x, y, bars = (size, mean, "yerr") if is_curve else (mean, place, "xerr")
+    ax = style.subplots(ax=ax, height_mm=None if is_curve else 16 + CELL * len(mean))
+    look = {bars: np.nan_to_num(error), "fmt": "o", "color": style.BLUE, "lw": 0.8, "ms": 3.5}
+    ax.errorbar(x, y, **look | errorbar)
+    if is_curve:
         order = np.argsort(size)
         ax.plot(size[order], mean[order], color=style.BLUE, lw=0.8, alpha=0.6)
-        style.words(ax, x=f"number of {data.unit}", y=data.measure)
         whole(ax.xaxis)
     else:
-        style.words(ax, x=data.measure)
-        ax.set_ylim(len(mean) - 0.4, -0.6)
+        named_rows(ax, names)
         ax.grid(axis="y", color=style.PALE, lw=0.6)
-        style.ticks(ax, "y", place.tolist(), names)
     ax.plot(x[chosen], y[chosen], "o", color=style.VERMILION, ms=6, zorder=3)
     return ax
 
@@ -136,7 +117,7 @@ def reconstruction_errors_data(model: Any, X: Any) -> Data:
         "error": np.concatenate([np.sqrt(errors / errors[0]) for errors in sums.values()]),
     }
     said = "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
-    return Data("", [said], columns)
+    return Data(columns, [said], x="number of components", y="relative error of the reconstruction")
 
 
 @figure(reconstruction_errors_data)
@@ -179,39 +160,24 @@ def reconstruction_errors(data: Data, ax: Any, **line: Any) -> Any:
     [1.0, 0.2046, 0.0]
     """
     group, count, error = data.columns.values()
-    names, own, ax = list(dict.fromkeys(group)), ax is None, style.subplots(ax=ax)
+    names, ax = list(dict.fromkeys(group)), style.subplots(ax=ax)
     ax.set_prop_cycle(color=style.COLOURS, ls=DASHES * 2)
     look = {"marker": "o" if count.max() <= 60 else "", "ms": 3}
     handles = [ax.plot(count[group == name], error[group == name], **look | line)[0] for name in names]
-    ax.set(xlabel="number of components", ylabel="relative error of the reconstruction", ylim=(0, None))
+    ax.set_ylim(0, None)
     whole(ax.xaxis)
     if len(names) > 1:
-        style.legend(ax, handles, names, own=own)
+        style.legend(ax, handles, names)
     return ax
 
 
 # ------------------------- Distributions of face scores, with thresholds
 
 
-@dataclass(frozen=True)
-class Distributions(Data):
-    """What :func:`face_scores` draws; columns: group, low, high, share (of the group between them, in %).
-
-    Attributes
-    ----------
-    thresholds : dict of str to float
-    measure : str
-        What the scores are.
-    """
-
-    thresholds: dict[str, float]
-    measure: str
-
-
 def face_scores_data(
     groups: Any, thresholds: Mapping[str, float] | None = None, measure: str = "score"
-) -> Distributions:
-    """Return what :func:`face_scores` draws."""
+) -> Data:
+    """Return what :func:`face_scores` draws; columns: group, low, high, share (%) of the group."""
     if kind_of(groups).faces:
         own = {f"limit of a face (accepts {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
         groups, thresholds = {"fitted faces": groups.face_scores_}, own if thresholds is None else thresholds
@@ -230,11 +196,11 @@ def face_scores_data(
     }
     said = [f"{name}: {len(one):,} scores, median {np.median(one):.4g}." for name, one in values.items()]
     said += [f"Dashed, {name}: {at:.4g}." for name, at in marked.items()]
-    return Distributions("", said, columns, marked, measure)
+    return Data(columns, said, x=measure, y="share of the group (%)", lines=marked)
 
 
 @figure(face_scores_data)
-def face_scores(data: Distributions, ax: Any, **stairs: Any) -> Any:
+def face_scores(data: Data, ax: Any, **stairs: Any) -> Any:
     """Draw the distributions of scores of groups of pictures, and thresholds.
 
     Parameters
@@ -273,16 +239,14 @@ def face_scores(data: Distributions, ax: Any, **stairs: Any) -> Any:
     'similarity'
     """
     group, low, high, share = data.columns.values()
-    names, own, ax = list(dict.fromkeys(group)), ax is None, style.subplots(ax=ax)
-    handles = []
+    names, ax, handles = list(dict.fromkeys(group)), style.subplots(ax=ax), []
     for name, colour, dashes in zip(names, cycle(style.COLOURS), cycle(DASHES), strict=False):
         one, look = group == name, {"fill": True, "fc": (colour, 0.35), "ec": colour, "ls": dashes, "lw": 1.1}
         edges = np.append(low[one], high[one][-1])
         handles.append(ax.stairs(share[one], edges, **look | stairs))
-    for at in data.thresholds.values():
-        ax.axvline(at, color=style.ink(), ls=(0, (4, 3)), lw=0.9)
-    style.words(ax, x=data.measure, y="share of the group (%)")
+    for at in data.lines.values():
+        ax.axvline(at, color=style.ink(), **DASHED)
     ax.set(xlim=(low[0], high[-1]), ylim=(0, None))
     if len(names) > 1:
-        style.legend(ax, handles, names, own=own)
+        style.legend(ax, handles, names)
     return ax

@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any
 
+import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from gramian.core.records import FloatArray
 from gramian.figures import style
 
+CELL = 4.2  # millimetres of a row with a name
+LONGEST = 24  # letters of such a name
+LETTER = 0.175  # millimetres of a letter for each typographic point of its size
+DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 0.9}  # look of a line at a limit
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Data:
     """What a figure draws.
 
     Attributes
     ----------
-    title : str
-        Its title, "" where it has none that says more than its axes.
-    notes : list of str
-        Sentences below it.
     columns : dict of str to array
         A value for each thing that is drawn.
+    notes : sequence of str
+        Sentences below it.
+    title : str
+        Its title, "" where it has none that says more than its axes.
+    x, y : str
+        Titles of the axes: below the last row of panels, and beside the first of each row; "" where each
+        panel has its own.
+    lines : dict of str to float
+        What dashed lines mark, by its name.
     """
 
-    title: str
-    notes: list[str]
     columns: dict[str, Any]
+    notes: Sequence[str]
+    title: str = field(default="", kw_only=True)
+    x: str = field(default="", kw_only=True)
+    y: str = field(default="", kw_only=True)
+    lines: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
 
 SHARED = [
@@ -42,7 +57,7 @@ def figure(data_of: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
     """Make a function that draws data into axes one of what the data are of.
 
     The figure takes the arguments of ``data_of``, ``title`` and ``ax``, and the options that the function
-    takes after the data and the axes. It has our look, the title of the data, and their notes below it.
+    takes after the data and the axes. It has our look, the titles of the data, and their notes below it.
     """
 
     def figure_of(draw: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,6 +70,11 @@ def figure(data_of: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
             asked = {name: options.pop(name) for name in names & options.keys()}
             data = data_of(*args, **asked)
             axes = draw(data, ax, **options)
+            panels = np.atleast_2d(np.asarray(axes, dtype=object))
+            for one in panels[-1]:
+                style.words(one, x=data.x)
+            for one in panels[:, 0]:
+                style.words(one, y=data.y)
             style.heading(axes, data.title if title == "auto" else title)
             style.note(axes, *data.notes)
             return axes
@@ -69,3 +89,41 @@ def figure(data_of: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
 def whole(axis: Any) -> None:
     """Set ticks at whole numbers."""
     axis.set_major_locator(MaxNLocator(12, integer=True, min_n_ticks=1))
+
+
+def width_of(names: Sequence[str], letters: str) -> float:
+    """Return about the millimetres of the longest name in letters of a size of rcParams."""
+    return LETTER * style.size(letters) * max(map(len, names), default=1)
+
+
+def named_rows(ax: Any, names: Sequence[Any]) -> None:
+    """Make the Y axis places 0, 1, ... from the top, each with its name."""
+    style.ticks(ax, "y", range(len(names)), [style.drawable(name, LONGEST) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def bars(ax: Any, values: FloatArray, names: Sequence[Any], **barh: Any) -> None:
+    """Draw a bar with its name for each value, from the top, in one colour below 0 and in another above."""
+    colours = np.where(values < 0, style.VERMILION, style.BLUE)
+    ax.barh(range(len(values)), values, **{"height": 0.75, "color": colours} | barh)
+    ax.axvline(0, color=style.LINE, linewidth=0.6)
+    ax.spines["left"].set_visible(False)
+    ax.locator_params(axis="x", nbins=4)
+    named_rows(ax, names)
+
+
+def heat_map(
+    ax: Any, values: FloatArray, rows: Sequence[Any], columns: Sequence[str], unit: str, **imshow: Any
+) -> Any:
+    """Draw a heat map with the names of its rows, of its columns if they have any, and a scale of colours."""
+    ax = style.subplots(ax=ax, height_mm=max(35.0, CELL * len(rows) + 20))
+    drawn = ax.imshow(values, **{"aspect": "auto", "interpolation": "nearest"} | imshow)
+    named_rows(ax, rows)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.spines[:].set_visible(False)
+    style.colour_bar(ax, drawn, unit)
+    if columns:
+        turned = width_of(columns, "xtick.labelsize") > 0.8 * style.width_mm() / len(columns)
+        turn: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+        style.ticks(ax, "x", range(len(columns)), columns, **turn)
+    return ax

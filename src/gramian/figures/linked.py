@@ -15,7 +15,8 @@ import numpy as np
 
 from gramian.core.checks import shown
 from gramian.figures import style
-from gramian.figures.columns import NAMED_ARROWS, PALE, BiplotData, LoadingsData
+from gramian.figures.arrows import NAMED, PALE, Arrows
+from gramian.figures.columns import LoadingsData
 from gramian.figures.points import Groups, ScoresData
 
 PIXELS = 96 / 25.4  # of a millimetre
@@ -109,38 +110,43 @@ def size_of(width: float) -> int:
 def content(spec: dict[str, Any], data: Any, *notes: str) -> dict[str, Any]:
     """Return a figure for the page: a specification, a title, and sentences below."""
     caption = " ".join(filter(None, (*data.notes, *notes)))
-    return {"spec": {"config": CONFIG} | spec, "title": getattr(data, "title", ""), "caption": caption}
+    return {"spec": {"config": CONFIG} | spec, "title": data.title, "caption": caption}
 
 
 def scores(data: ScoresData, width: float) -> dict[str, Any]:
-    """Return scores of which rows can be picked."""
+    """Return scores of which rows can be picked, in a biplot with an arrow for each column."""
     if not data.components[1:]:
         size = size_of(width), 64 * max(1, len(data.hue.kinds))
         return content(_cloud(data, data.edges(), size), data)
     edges, size, equal = framed(data.edges(), width)
-    return content(_cloud(data, edges, size), data, "" if equal else UNEQUAL)
+    arrows, about = ([], "") if data.arrows is None else _arrows(data.arrows, edges, size, equal)
+    return content(_cloud(data, edges, size, arrows), data, "" if equal else UNEQUAL, about)
 
 
-def biplot(data: BiplotData, width: float) -> dict[str, Any]:
-    """Return scores of which rows can be picked, with an arrow for each column."""
-    edges, size, equal = framed([data.arrows.widened(edge) for edge in data.points.edges()], width)
-    tips, about = data.arrows.scaled(edges, equal)
-    order = data.arrows.longest(tips)
-    tips, named = tips[order], [data.arrows.names[j] for j in order.tolist()]
+def biplot(data: ScoresData, width: float) -> dict[str, Any]:
+    """Return scores with an arrow for each column."""
+    result = scores(data, width)
+    return result | {"title": result["title"] or "Biplot"}
+
+
+def _arrows(arrows: Arrows, edges: Any, size: Any, equal: bool) -> tuple[list[dict[str, Any]], str]:
+    """Return layers of arrows, and a sentence about their length."""
+    tips, about = arrows.scaled(edges, equal)
+    order = arrows.longest(tips)
+    tips, named = tips[order], [arrows.names[j] for j in order.tolist()]
     across, up = (tips / np.ptp(edges, axis=1) * size).T
     columns = {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "angle": np.degrees(np.arctan2(across, up))}
-    columns["weight"] = np.where(np.arange(len(order)) < NAMED_ARROWS, 1.0, PALE)
-    arrows = table(columns | {"arrow": named})
+    columns["weight"] = np.where(np.arange(len(order)) < NAMED, 1.0, PALE)
+    own = table(columns | {"arrow": named})
     places: Any = {"x": field("tip_x"), "y": field("tip_y"), "tooltip": [field("arrow", "nominal")]}
     places["opacity"] = field("weight", scale=None, legend=None)
     shaft, head = {"color": INK, "strokeWidth": 1.4}, {"filled": True, "shape": "triangle", "size": 45}
     layers = [
-        layer("rule", arrows, shaft, **places, x2={"datum": 0}, y2={"datum": 0}),
-        layer("point", arrows, head | {"color": INK}, **places, angle=field("angle", scale=None)),
-        *names(tips[:NAMED_ARROWS], named, edges, size, fontWeight="bold"),
+        layer("rule", own, shaft, **places, x2={"datum": 0}, y2={"datum": 0}),
+        layer("point", own, head | {"color": INK}, **places, angle=field("angle", scale=None)),
+        *names(tips[:NAMED], named, edges, size, fontWeight="bold"),
     ]
-    result = content(_cloud(data.points, edges, size, layers), data.points, "" if equal else UNEQUAL, about)
-    return result | {"title": result["title"] or "Biplot"}
+    return layers, about
 
 
 def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[Any] = ()) -> dict[str, Any]:
@@ -150,8 +156,8 @@ def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[A
     n, few = len(data.values), dict.fromkeys(HIDDEN, False) if single else {}
     picked = {"test": f"!picked || picked['r' + datum.{key}]", "value": 0.85 if n <= 2000 else 0.6}
     places: Any = {"opacity": {"condition": picked, "value": 0.12}}
-    places["x"] = axis(x, data.axis_titles[0], edges[0])
-    places["y"] = axis(y, data.axis_titles[1], edges[1], **few)
+    places["x"] = axis(x, data.x, edges[0])
+    places["y"] = axis(y, data.y, edges[1], **few)
     places["tooltip"] = [_tip(name, values) for name, values in columns.items() if name != "position"]
     look = {"filled": True, "size": 36 if n <= 500 else 18}
     points = layer("point", looks=look, **places, **_looks(data, single))
@@ -226,7 +232,7 @@ def _texts(data: ScoresData, edges: Any, size: Sequence[int]) -> list[dict[str, 
     if hue.is_many:
         medians = [np.median(data.values[hue.values == kind], axis=0) for kind in hue.classes]
         return names(medians, hue.classes, edges, size)
-    return names(data.values, data.names or (), edges, size, color=SOFT) if data.is_labelled else []
+    return names(data.values, data.labels, edges, size, color=SOFT)
 
 
 def names(points: Any, texts: Sequence[str], edges: Any, size: Any, **look: Any) -> list[dict[str, Any]]:
@@ -275,18 +281,18 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
 def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
     """Return loadings that can be read: bars, or lines over an axis."""
     columns, across = data.columns, size_of(width)
-    rows, titles = table(columns, "rows"), list(map(drawable, data.components))
+    rows, titles = table(columns, "rows"), list(dict.fromkeys(map(drawable, columns["component"])))
     tips = [_tip(name, columns[name]) for name in ("component", "column", "loading")]
-    edges = style.limits(data.values, zero=True, margin=0.04)
+    edges = style.limits(columns["loading"], zero=True, margin=0.04)
     if data.kind == "lines":
         own = field("component", "nominal", title=None, scale={"domain": titles})
         colours = list(map(style.of_page, style.COLOURS[: len(titles)]))
         colour = own | {"scale": {"domain": titles, "range": colours}}
-        x, y = axis("position", data.position_title, format=".6~r"), axis("loading", data.value_title, edges)
+        x, y = axis("position", data.x, format=".6~r"), axis("loading", data.value_title, edges)
         line = layer("line", looks={"strokeWidth": 1.4}, x=x, y=y, color=colour, strokeDash=own, tooltip=tips)
         size = {"width": across, "height": round(across * style.HEIGHT / style.WIDTH * 0.8)}
         return content({"data": rows, **size, "layer": [_zero("y"), line]}, data)
-    longest = min(130.0, LETTER * max(map(len, data.names))) + 16
+    longest = min(130.0, LETTER * max(map(len, columns["column"]))) + 16
     beside = int(max(1, min(len(titles), 3, (across + MARGIN) // (longest + 90))))
     sign = {"condition": {"test": "datum.loading < 0", "value": VERMILION}, "value": BLUE}
     look = {"labelOverlap": False, "labelLimit": 130, "minExtent": 0, "domain": False, "ticks": False}

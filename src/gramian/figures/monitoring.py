@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -11,10 +10,9 @@ from matplotlib.colors import PowerNorm
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly, percent
-from gramian.core.records import FloatArray
 from gramian.errors import ParameterError
 from gramian.figures import style
-from gramian.figures.drawing import Data, figure, whole
+from gramian.figures.drawing import CELL, DASHED, Data, bars, figure, heat_map, whole
 from gramian.figures.names import numbers_of, row_names_of
 from gramian.models.events import ONSET
 from gramian.models.monitor import monitor_of
@@ -38,7 +36,7 @@ def control_chart_data(monitor: Any, X: Any) -> Data:
     few = f"{len(places):,} rows are drawn: evenly spaced ones and the alarms." if len(places) < n else ""
     said = f"{counted(int(result.alarms.sum()), 'alarm')} in {counted(n, 'row')}; limits (dashed) for "
     said += f"{percent(given.limits_.alpha)} false alarms."
-    return Data("", [said, few, *given.limits_.sentences], columns)
+    return Data(columns, [said, few, *given.limits_.sentences], x="row")
 
 
 @figure(control_chart_data)
@@ -85,11 +83,10 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
             look = {"color": colour, "marker": marker, "s": 8, "lw": 0, "rasterized": len(x) > style.RASTER}
             one.scatter(x[part], y[part], **look | scatter)
         if np.isfinite(limits).any():
-            one.axhline(np.nanmax(limits), color=style.VERMILION, ls=(0, (4, 3)), lw=0.9)
+            one.axhline(np.nanmax(limits), color=style.VERMILION, **DASHED)
         one.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0)), np.square))
         one.set(ylabel=name, ylim=(0, None))
-    one.set_xlabel("row")
-    one.get_figure().align_ylabels(axes)
+    axes[0, 0].get_figure().align_ylabels(axes)
     return axes
 
 
@@ -119,7 +116,7 @@ def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
     numbers = getattr(X, "row_numbers", None)
     shown = names[place] if names else place if numbers is None else numbers[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
-    return Data(f"Contributions to row {shown}", [f"{', '.join(measured)}.", more], columns)
+    return Data(columns, [f"{', '.join(measured)}.", more], title=f"Contributions to row {shown}")
 
 
 def _rows(X: Any, start: int, stop: int) -> Any:
@@ -174,38 +171,21 @@ def contributions(data: Data, ax: Any, **barh: Any) -> Any:
     >>> data.title, data.columns["column"][0]
     ('Contributions to row 7', 'x3')
     """
-    columns, *parts = data.columns
-    lines = np.arange(len(data.columns[columns]))
-    axes = style.subplots(1, len(parts), ax=ax, height_mm=18 + 4.2 * len(lines), sharey=True, squeeze=False)
-    for one, name in zip(axes.flat, parts, strict=True):
-        values = data.columns[name]
-        one.barh(lines, values, **{"color": np.where(values < 0, style.VERMILION, style.BLUE)} | barh)
-        one.set(xlabel=f"contribution to {name}", ylim=(len(lines) - 0.4, -0.6))
-        style.zero_lines(one, y=False)
-        one.tick_params(axis="y", length=0)
-    style.ticks(axes[0, 0], "y", lines.tolist(), data.columns[columns])
+    names, *parts = data.columns.values()
+    tall = 18 + CELL * len(names)
+    axes = style.subplots(1, len(parts), ax=ax, height_mm=tall, sharey=True, squeeze=False)
+    for one, statistic, values in zip(axes.flat, list(data.columns)[1:], parts, strict=True):
+        bars(one, values, names, **barh)
+        one.set_xlabel(f"contribution to {statistic}")
     return axes
 
 
-@dataclass(frozen=True)
-class Cells(Data):
-    """What :func:`contribution_map` draws; columns of the table: position, row, column, contribution.
+def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Data:
+    """Return what :func:`contribution_map` draws; columns: position, row, column, contribution.
 
-    Attributes
-    ----------
-    values : ndarray of shape (columns, rows)
-        Contributions to the statistic that is larger relative to its limit, relative to this limit. Columns
-        that contribute most to the first alarms come first.
-    start : int
-        The row in which the event begins.
+    Contributions are to the statistic that is larger relative to its limit, relative to this limit. Columns
+    that contribute most to the first alarms come first.
     """
-
-    values: FloatArray
-    start: int
-
-
-def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Cells:
-    """Return what :func:`contribution_map` draws."""
     given = monitor_of(monitor)
     result = given.statistics(X, rows="auto")
     count, n = len(result.events), len(result)
@@ -225,23 +205,22 @@ def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Cel
     first = alarms[alarms >= start][:ONSET] - low
     shown = np.argsort(-values.max(axis=0), kind="stable")[:MOST_CELLS]
     shown = shown[np.argsort(-values[first][:, shown].sum(axis=0), kind="stable")]
-    cells = np.maximum(values[:, shown], 0.0).T
     columns = {
         "position": np.tile(np.arange(low, high), len(shown)),
         "row": np.tile(result["row"][low:high], len(shown)),
         "column": np.repeat(np.array(feature_names_of(given.model_), dtype=object)[shown], high - low),
-        "contribution": cells.ravel(),
+        "contribution": np.maximum(values[:, shown], 0.0).T.ravel(),
     }
     name = str(result["row"][start])
     where = name if name == str(start) else f"{start} ({name})"
     began = f"The event of row {where}" if count else f"Rows around {where}"
     said = f"{began}; contributions to T2 or SPE, whichever is larger, relative to its limit."
     more = f"{len(shown)} of {values.shape[1]:,} columns." if len(shown) < values.shape[1] else ""
-    return Cells("", [said, more], columns, cells, start)
+    return Data(columns, [said, more], x="row", lines={"start": start})
 
 
 @figure(contribution_map_data)
-def contribution_map(data: Cells, ax: Any, **pcolormesh: Any) -> Any:
+def contribution_map(data: Data, ax: Any, **imshow: Any) -> Any:
     """Draw the contributions of columns over time, around the beginning of an event.
 
     These are of 20 rows before the event and 80 from its beginning on, and of the 15 columns that contribute
@@ -260,8 +239,8 @@ def contribution_map(data: Cells, ax: Any, **pcolormesh: Any) -> Any:
         A title of the figure; by default it has none.
     ax : Axes, optional
         Where to draw, by default in a new figure.
-    **pcolormesh
-        As of ``Axes.pcolormesh``.
+    **imshow
+        As of ``Axes.imshow``.
 
     Returns
     -------
@@ -286,16 +265,12 @@ def contribution_map(data: Cells, ax: Any, **pcolormesh: Any) -> Any:
     >>> gramian.figures.contribution_map_data(monitor, new).columns["column"][0]
     'x3'
     """
-    count, n = data.values.shape
-    ax, low = style.subplots(ax=ax, height_mm=22 + 4.2 * count), int(data.columns["position"][0])
-    x, y = np.arange(low, low + n + 1) - 0.5, np.arange(count + 1) - 0.5
-    look = {"cmap": "Oranges", "norm": PowerNorm(0.5, vmin=0), "rasterized": True}
-    mesh = ax.pcolormesh(x, y, data.values, **look | pcolormesh)
-    ax.axvline(data.start, color=style.BLUE, ls=(0, (4, 3)), lw=0.9)
-    ax.set(xlabel="row", ylim=(count - 0.5, -0.5))
-    ax.tick_params(axis="y", length=0)
-    ax.spines[:].set_visible(False)
-    style.ticks(ax, "y", range(count), data.columns["column"][::n])
+    first, last = data.columns["position"][[0, -1]]
+    n = last - first + 1
+    values, names = data.columns["contribution"].reshape(-1, n), data.columns["column"][::n]
+    sides = first - 0.5, last + 0.5, len(names) - 0.5, -0.5
+    look = {"cmap": "Oranges", "norm": PowerNorm(0.5, vmin=0), "extent": sides} | imshow
+    ax = heat_map(ax, values, names, (), "of the limit", **look)
+    ax.axvline(data.lines["start"], color=style.BLUE, **DASHED)
     whole(ax.xaxis)
-    style.colour_bar(ax, mesh, "of the limit")
     return ax

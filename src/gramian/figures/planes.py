@@ -38,7 +38,7 @@ ZOOM = 1.1  # of the space of three columns
 PANEL = 38  # millimetres, the least width of a panel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows(Data):
     """Rows in the plane or the space of columns.
 
@@ -100,7 +100,7 @@ def _axes(columns: int, ax: Any, rows: int = 1, **more: Any) -> Any:
 # ------------------------------------------------------------- Lines of equal score
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contours(Rows):
     """What :func:`kernel_contours` draws; columns: x, y and the score of each panel on a grid.
 
@@ -144,7 +144,7 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
         f"{n:,} rows{f' ({MOST_POINTS} drawn)' if len(rows) < n else ''}.",
     ]
     hues = points.Groups.of(hue, n, given[0], X)
-    return Contours("", said, columns, values, rows, hues, feature_names_of(given[0]), sides, titles)
+    return Contours(columns, said, values, rows, hues, feature_names_of(given[0]), sides, titles)
 
 
 def _levels(values: FloatArray) -> FloatArray:
@@ -244,7 +244,7 @@ def kernel_contours(data: Contours, ax: Any, **contour: Any) -> Any:
             one.contour(*data.sides, score, levels, **look | {"vmin": -largest, "vmax": largest} | contour)
         one.set_title(style.drawable(name).replace(", PC", "\nPC"), **style.PLAIN)
         style.words(one, x=data.names[0], y=data.names[1] if one in axes[:, 0] else "")
-    points.draw_legend(axes[0, 0], data, ax is None, {})
+    points.draw_legend(axes[0, 0], data, {})
     if ax is None and (legend := axes[0, 0].get_legend()):
         legend.set_bbox_to_anchor((0, 1 + 12 * axes.shape[1] / style.width_mm()))  # above the titles
     return axes
@@ -267,7 +267,7 @@ def _compared(model: Any, table: Any) -> list[Any]:
 # ------- The curve or surface on which an equation holds, over the points that it was computed from
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Relation(Rows):
     """What :func:`relation` draws.
 
@@ -297,7 +297,7 @@ def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
         f"{len(rows):,} of {n:,} rows." if len(rows) < n else "",
     ]
     columns = dict(zip(called, some[rows].T, strict=True))
-    return Relation(str(law), said, columns, some, rows, hues, called, zero_set(law, some))
+    return Relation(columns, said, some, rows, hues, called, zero_set(law, some), title=str(law))
 
 
 def _columns_of(law: Any) -> npt.NDArray[Any]:
@@ -389,18 +389,17 @@ def relation(data: Relation, ax: Any, *, view: tuple[float, float] = VIEW, **sca
     >>> gramian.figures.relation_data(gramian.relations(X)[0], X).title
     'x^2 + y^2 - 6 x - 4 y + 10.75 = 0'
     """
-    own = ax is None
     ax = _axes(len(data.names), ax)[0, 0]
     _draw_zero_set(ax, data.holds)
     _draw_rows(ax, data, scatter, view=view)
-    points.draw_legend(ax, data, own, scatter)
+    points.draw_legend(ax, data, scatter)
     return ax
 
 
 # -------------- What PCA finds, in the plane or the space of the columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Directions(Relation):
     """What :func:`directions` draws; columns: row, the columns, their projections, and scores.
 
@@ -472,7 +471,7 @@ def directions_data(
     ]
     titles = [axis_title(model, j).replace(f"PC{j + 1}", called[j], 1) for j in range(r)]
     scores = points.scores_data(model, mapped=Z, components=range(1, r + 1), ellipses=None)
-    scores = replace(scores, axis_titles=(titles[0], "".join(titles[1:])), hue=hues, notes=[])
+    scores = replace(scores, x=titles[0], y="".join(titles[1:]), hue=hues, notes=[])
     if r == 1:  # on a line for each class
         strips = [-hues.kinds.index(kind) for kind in hues.values] if hues.kinds else np.zeros(len(Z))
         scores = replace(scores, values=np.column_stack([Z, strips]))
@@ -480,7 +479,7 @@ def directions_data(
     holds = [] if law is None else [line / scale for line in zero_set(law, every)]
     arrows = dict(zip(called, mean + lengths[:, None] * P, strict=True))
     shown = values, np.arange(len(rows)), hues, axes, holds
-    return Directions("", said, columns, *shown, mean, onto, arrows, plane, scores)
+    return Directions(columns, said, *shown, mean, onto, arrows, plane, scores)
 
 
 @figure(directions_data)
@@ -559,13 +558,14 @@ def directions(data: Directions, ax: Any, *, view: tuple[float, float] = VIEW, *
     for name, place in zip(data.arrows, tips + 0.15 * steps, strict=True) if d == 3 else ():
         upper.text(*place, style.drawable(name), zorder=9, **look, **style.PLAIN)
     points.draw(data.scores, lower, **scatter)
+    style.words(lower, x=data.scores.x, y=data.scores.y)
     return axes
 
 
 # ------------------ Two columns, or pictures, before and after whitening
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Whitening(Data):
     """What :func:`whitening` draws; columns: row, before_x, before_y, after_x, after_y, after2_x, ...
 
@@ -609,7 +609,8 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
         who = f"after{kind}" if number else "Before"
         said.append(f"{who}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {between};")
     sample = f" (random sample of {style.SAMPLE:,}, seed 0)" if n > style.SAMPLE else ""
-    return Whitening("", [*said, f"{n:,} rows{sample}.", "95 % normal ellipses."], columns, ellipses, titles)
+    said += [f"{n:,} rows{sample}.", "95 % normal ellipses."]
+    return Whitening(columns, said, ellipses, titles)
 
 
 @figure(whitening_data)
@@ -691,7 +692,8 @@ def counter_example_data(report: AuditReport) -> Data:
     first, second = np.column_stack([places, np.zeros(n)]).T[:2]
     columns = {"point": np.array(names), "name": np.array(labels)}
     columns |= {"first": first, "second": second, "weight": weight}
-    return Data(f"Counterexample with {counted(n, 'point')}", [why, more], columns)
+    title, y = f"Counterexample with {counted(n, 'point')}", "" if d == 1 else "second coordinate"
+    return Data(columns, [why, more], title=title, x="first coordinate", y=y)
 
 
 @figure(counter_example_data)
@@ -728,7 +730,7 @@ def counter_example(data: Data, ax: Any, **scatter: Any) -> Any:
     ([-1.0, 1.0], [1.0, -1.0])
     """
     _, name, x, y, weight = data.columns.values()
-    flat = not y.any()
+    flat = not data.y
     ax = style.subplots(ax=ax, height_mm=36 if flat else None)
     style.zero_lines(ax)
     sizes, places = 120 * np.abs(weight) / np.abs(weight).max(), np.stack([x, y], axis=1)
@@ -738,7 +740,6 @@ def counter_example(data: Data, ax: Any, **scatter: Any) -> Any:
     for text, place in zip(name, places, strict=True):
         ax.annotate(text, place, xytext=(8, 0), textcoords="offset points", va="center")
     style.set_edges(ax, style.edges_of(places, margin=0.2))
-    style.words(ax, x="first coordinate", y="" if flat else "second coordinate")
     if flat:
         ax.set_yticks([])
     return ax

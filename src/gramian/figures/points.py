@@ -17,6 +17,7 @@ from gramian.core.checks import check_share, counted, listed
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style as look
+from gramian.figures.arrows import Arrows
 from gramian.figures.drawing import Data, figure
 from gramian.figures.labels import Labels
 from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_hue
@@ -149,34 +150,34 @@ class ScoresData(Data):
         Scores. Of a single component the second column has places within the strips of its groups.
     components : tuple of str
         Two names such as "PC1", or one.
-    axis_titles : pair of str
-    names : tuple of str or None
-        Names of the rows; ``is_labelled`` tells whether the figure shows them.
+    labels : tuple of str
+        Names of all rows that stand in the figure, or none.
     hue, style : Groups
         What sets the colours, and the markers if that is another.
     ellipses : tuple of Ellipse
     drawn : ndarray of int
         The places of the rows that are drawn: all, or a random sample of very many.
+    arrows : Arrows or None
+        The loadings of all columns, in a biplot.
     """
 
     values: FloatArray
     components: tuple[str, ...]
-    axis_titles: tuple[str, str]
-    names: tuple[str, ...] | None
-    is_labelled: bool
+    labels: tuple[str, ...]
     hue: Groups
     style: Groups
     ellipses: tuple[Ellipse, ...]
     drawn: npt.NDArray[Any]
+    arrows: Arrows | None = None
 
     def edges(self) -> list[list[float]]:
-        """Return axis limits around the rows, and around ellipses that are not far larger."""
+        """Return axis limits around the rows and arrows, and around ellipses that are not far larger."""
         room = np.array(look.edges_of(self.values, margin=WIDER))
         lines = (np.clip(one.corners, *room.T) for one in self.ellipses)
         edges = look.edges_of(self.values, *lines, margin=0.05)
         if not self.components[1:]:
             edges[1] = [0.5 - (len(self.hue.kinds) or 1), 0.5]
-        return edges
+        return edges if self.arrows is None else [self.arrows.widened(edge) for edge in edges]
 
 
 def scores_data(
@@ -233,7 +234,7 @@ def scores_data(
     if colours.is_scale and (without := int(np.isnan(colours.values).sum())):
         notes.append(f"{counted(without, 'row')} without {colours.title or 'a value'} not drawn.")
     components = tuple(f"PC{place + 1}" for place in places)
-    axis_titles = (axis_title(model, places[0]), "" if single else axis_title(model, places[1]))
+    x, y = axis_title(model, places[0]), "" if single else axis_title(model, places[1])
     title = _separation(values[:, : len(places)], components, colours)
     drawn = np.arange(n) if n <= DENSE else look.sampled_rows(n)
     rows = getattr(X, "row_numbers", None)
@@ -242,8 +243,8 @@ def scores_data(
     columns |= dict(zip([*components, "position"], values[drawn].T, strict=False))
     groups = {"group": colours.values, "style": markers.values}
     columns |= {name: own[drawn].tolist() for name, own in groups.items() if own is not None}
-    about = values, components, axis_titles, names, is_labelled, colours, markers, tuple(lines), drawn
-    return ScoresData(title, notes + said, columns, *about)
+    about = values, components, (names or ()) if is_labelled else (), colours, markers, tuple(lines), drawn
+    return ScoresData(columns, notes + said, *about, title=title, x=x, y=y)
 
 
 @figure(scores_data)
@@ -305,13 +306,12 @@ def scores(data: ScoresData, ax: Any, **scatter: Any) -> Any:
     return draw(data, ax, **scatter)
 
 
-def draw(data: ScoresData, ax: Any, arrows: Any = None, **scatter: Any) -> Any:
+def draw(data: ScoresData, ax: Any, **scatter: Any) -> Any:
     """Draw scores, perhaps with arrows."""
-    own, single, dense = ax is None, not data.components[1:], len(data.values) > DENSE
+    single, dense, arrows = not data.components[1:], len(data.values) > DENSE, data.arrows
     strips = 22 + 10 * max(1, len(data.hue.kinds)) if single else None
     ax, edges, equal = look.subplots(ax=ax, height_mm=strips), data.edges(), False
     if not single:
-        edges = edges if arrows is None else [arrows.widened(edge) for edge in edges]
         edges, equal = look.equal_units(ax, edges)
     if dense:
         _density(ax, data.values, edges)
@@ -321,7 +321,7 @@ def draw(data: ScoresData, ax: Any, arrows: Any = None, **scatter: Any) -> Any:
         width = 1.8 if one.of == "mean" else 0.7
         ax.plot(*one.corners.T, color=colours[one.group], linewidth=width, alpha=0.9, zorder=2.5)
     draw_points(ax, data, **({} if arrows is None else {"alpha": 0.6}) | scatter)
-    draw_legend(ax, data, own, scatter)
+    draw_legend(ax, data, scatter)
     labels = Labels(ax)
     look.note(ax, *data.notes, "" if equal or single else "The axes have different scales.")
     if arrows is not None:
@@ -332,13 +332,12 @@ def draw(data: ScoresData, ax: Any, arrows: Any = None, **scatter: Any) -> Any:
         classes = data.hue.classes
         medians = [np.median(data.values[data.hue.values == kind], axis=0) for kind in classes]
         labels.add(np.array(medians), classes, kind="groups", what="group name", weight="bold", alpha=1)
-    if data.names is not None and data.is_labelled:
-        labels.add(data.values, data.names, what="row name")
+    if data.labels:
+        labels.add(data.values, data.labels, what="row name")
     look.note(ax, labels)
     if single:
         look.ticks(ax, "y", [-place for place in range(len(data.hue.kinds))], data.hue.kinds)
         ax.spines["left"].set_visible(False)
-    look.words(ax, x=data.axis_titles[0], y=data.axis_titles[1])
     look.set_edges(ax, edges, equal)
     return ax
 
@@ -367,7 +366,7 @@ def draw_points(ax: Any, data: Any, **scatter: Any) -> None:
         look.colour_bar(ax, drawn, hue.title)
 
 
-def draw_legend(ax: Any, data: Any, own: bool, scatter: dict[str, Any]) -> None:
+def draw_legend(ax: Any, data: Any, scatter: dict[str, Any]) -> None:
     """Add a legend of colours, and of markers if these are others."""
     named = data.components[1:] and not data.hue.is_many  # else strips and medians have names
     hues, colours, markers = data.hue.kinds if named else (), data.hue.colours(), data.hue.markers()
@@ -379,7 +378,7 @@ def draw_legend(ax: Any, data: Any, own: bool, scatter: dict[str, Any]) -> None:
     handles = [Line2D([], [], color=colour, marker=marker, **plain) for colour, marker in looks]
     title = ", ".join(filter(None, dict.fromkeys([data.hue.title if hues else "", data.style.title])))
     if handles:
-        look.legend(ax, handles, [*hues, *data.style.kinds], title, own, len(hues))
+        look.legend(ax, handles, [*hues, *data.style.kinds], title, len(hues))
 
 
 def places_of(components: Any, k: int) -> list[int]:

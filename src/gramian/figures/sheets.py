@@ -23,7 +23,7 @@ MOST_PICTURES, MOST_REBUILT = 24, 6
 SMALLEST, LARGEST, CAPTION = 16, 45, 4.2  # millimetres of a picture, and of its caption
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sheet(Data):
     """Pictures beside each other; the column "picture" has their captions.
 
@@ -79,7 +79,7 @@ def components_data(model: Any, count: int = MOST_PICTURES) -> Sheet:
     largest = np.abs(pictures[1:]).max(axis=(1, 2))
     names = ["mean", *component_titles(model, len(largest))]
     limits = np.concatenate([[grey_range(pictures[:1])], np.stack([-largest, largest], axis=1)])
-    return Sheet("", ["In a component, middle grey is 0."], {"picture": names}, pictures, limits, 0)
+    return Sheet({"picture": names}, ["In a component, middle grey is 0."], pictures, limits, 0)
 
 
 @figure(components_data)
@@ -141,7 +141,7 @@ def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None
     columns = {"picture": said, "components": np.tile([k, *chosen], len(shown)), "error": errors.ravel()}
     notes = ["From r components, with the relative error |x - x~| / |x - mean|."]
     edges = np.tile(grey_range(shown), (len(said), 1))
-    return Sheet("", notes, columns, rebuilt.reshape(-1, *shape), edges, 1 + len(chosen))
+    return Sheet(columns, notes, rebuilt.reshape(-1, *shape), edges, 1 + len(chosen))
 
 
 @figure(reconstructions_data)
@@ -198,4 +198,4 @@ def whitened_pictures(models: Sequence[Any], X: Any) -> Sheet:
         edges.append((-limit, limit))
     count, pictures = len(some), np.stack(parts, axis=1).reshape(-1, *shape)
     captions = {"picture": ["original", *(one.method for one in models)] * count}
-    return Sheet("", [], captions, pictures, np.tile(edges, (count, 1)), len(parts))
+    return Sheet(captions, [], pictures, np.tile(edges, (count, 1)), len(parts))

@@ -14,7 +14,7 @@ from gramian.answers.choose_components import choose_components
 from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import Data, figure, whole
+from gramian.figures.drawing import DASHED, Data, figure, named_rows, whole
 from gramian.figures.names import NOTHING, fitted
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.component_rules import ComponentChoice
@@ -29,19 +29,16 @@ MARKED = 95  # % of the variance, whose number of components is shown
 KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the strongest first
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scree(Data):
     """What :func:`scree` draws; columns: component, variance, share and cumulative share (%), kept.
 
     Attributes
     ----------
-    marked : int or None
-        The number of components that have 95 % of the variance; None if more than the known ones.
     rules : sequence of ComponentChoice
         Those with an answer.
     """
 
-    marked: int | None
     rules: Sequence[ComponentChoice]
 
 
@@ -62,16 +59,23 @@ def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> 
         own = getattr(model, "component_choice_", None)
         asked = list(choose_components(model).choices) if isinstance(model, PCA) else [own] if own else []
     enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
-    marked = enough if enough <= len(variance) else None
-    more = f"more than the {counted(len(variance), 'known component')}"
-    columns = {"component": number, "variance": variance, "share": share, "cumulative": cumulative}
+    lines, needs = {f"{MARKED} %": enough}, counted(enough, "component")
+    if enough > len(variance):
+        lines, needs = {}, f"more than the {counted(len(variance), 'known component')}"
+    columns: dict[str, Any] = {
+        "component": number,
+        "variance": variance,
+        "share": share,
+        "cumulative": cumulative,
+    }
     said = [
         f"{counted(kept, 'component')} kept, {percent(float(share[:kept].sum()) / 100)} of {of}.",
-        f"{MARKED} % needs {more if marked is None else counted(marked, 'component')}.",
+        f"{MARKED} % needs {needs}.",
         f"Rules without a result: {silent}." if silent else "",
     ]
     rules = [choice for choice in asked if choice.number is not None]
-    return Scree("", said, columns | {"kept": number <= kept}, marked, rules)
+    columns["kept"] = number <= kept
+    return Scree(columns, said, rules, x="component", y="share of variance (%)", lines=lines)
 
 
 @figure(scree_data)
@@ -127,11 +131,10 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
         ax.set_xlim(0.4 - any(choice.number == 0 for choice in data.rules), len(x) + 0.6)
         whole(ax.xaxis)
     ax.plot(x, cumulative, color=style.VERMILION, label="cumulative", marker="" if many else "o", ms=3)
-    if data.marked is not None:
-        start = ax.get_xlim()[0]
-        ax.plot([start, data.marked], [MARKED, MARKED], color=style.ink(), lw=0.6, ls=(0, (3, 3)), zorder=0.5)
-        ax.plot(data.marked, cumulative[data.marked - 1], "o", color=style.VERMILION, mfc="white", ms=5)
-    ax.set(xlabel="component", ylabel="share of variance (%)", ylim=(0, 103))
+    for place in data.lines.values():
+        ax.plot([ax.get_xlim()[0], place], [MARKED] * 2, color=style.ink(), zorder=0.5, **DASHED)
+        ax.plot(place, cumulative[place - 1], "o", color=style.VERMILION, mfc="white", ms=5)
+    ax.set_ylim(0, 103)
     ax.legend(loc="center right")
     if data.rules:
         _draw_rules(ax, data.rules)
@@ -153,8 +156,7 @@ def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
         marker = ">" if (choice.number or 0) > last else "D"
         above.plot(x, line, marker, color=style.ink(), ms=3.5, clip_on=False)
         above.annotate(choice.answer, (x, line), xytext=(5, 0), textcoords="offset points", va="center")
-    above.set_ylim(len(rules) - 0.5, -0.5)
-    style.ticks(above, "y", range(len(rules)), [choice.rule for choice in rules])
+    named_rows(above, [choice.rule for choice in rules])
     above.tick_params(which="both", length=0, labelbottom=False)
     above.grid(axis="y", color=style.PALE, lw=0.6)
     above.spines[:].set_visible(False)
@@ -168,24 +170,11 @@ def _plain_log(axis: Any) -> None:
     axis.set_minor_formatter("{x:g}" if high < 50 * low else NullFormatter())
 
 
-@dataclass(frozen=True)
-class Eigenvalues(Data):
-    """What :func:`eigenvalues` draws; columns: component, eigenvalue, lower, upper, radius, relative.
+def eigenvalues_data(model: Any) -> Data:
+    """Return what :func:`eigenvalues` draws; columns: component, eigenvalue, lower, upper, radius, relative.
 
-    Attributes
-    ----------
-    tol : float
-        The tolerance that was asked for, relative to the largest eigenvalue as the column "relative".
-    unit : str
-        What eigenvalues are of.
+    The last one and the tolerance, the only one of ``lines``, are relative to the largest eigenvalue.
     """
-
-    tol: float
-    unit: str
-
-
-def eigenvalues_data(model: Any) -> Eigenvalues:
-    """Return what :func:`eigenvalues` draws."""
     certificate = fitted(model).certificate_
     values = np.asarray(certificate.values)
     if not values.size or not values[0] > 0:
@@ -204,11 +193,11 @@ def eigenvalues_data(model: Any) -> Eigenvalues:
         "" if certificate.ok else "The certificate does not hold.",
         f"The matrix is approximated by {certificate.approximation.by}." if certificate.approximation else "",
     ]
-    return Eigenvalues("", said, columns, certificate.tol, certificate.unit)
+    return Data(columns, said, x="component", y=certificate.unit, lines={"tol": certificate.tol})
 
 
 @figure(eigenvalues_data)
-def eigenvalues(data: Eigenvalues, ax: Any, **errorbar: Any) -> Any:
+def eigenvalues(data: Data, ax: Any, **errorbar: Any) -> Any:
     """Draw the eigenvalues with the error bounds of the certificate.
 
     Parameters
@@ -249,9 +238,9 @@ def eigenvalues(data: Eigenvalues, ax: Any, **errorbar: Any) -> Any:
     look = {"fmt": "o", "color": style.BLUE, "ms": 3.5, "capsize": 2, "lw": 0.8}
     upper.errorbar(x, y, reach, **look | errorbar)
     lower.plot(x, relative, "o", color=style.BLUE, ms=3.5)
-    lower.axhline(data.tol, color=style.VERMILION, ls=(0, (4, 3)), lw=1)
-    upper.set(yscale="log", ylabel=data.unit)
-    lower.set(yscale="log", ylabel="bound / largest", xlabel="component", xlim=(0.5, len(x) + 0.5))
+    lower.axhline(data.lines["tol"], color=style.VERMILION, **DASHED)
+    upper.set(yscale="log", ylabel=data.y)
+    lower.set(yscale="log", ylabel="bound / largest", xlim=(0.5, len(x) + 0.5))
     whole(lower.xaxis)
     _plain_log(upper.yaxis)
     lower.yaxis.set_major_formatter("{x:.0e}")  # formulas of matplotlib take a quarter of a second
@@ -268,7 +257,7 @@ def stability_data(result: Stability) -> Data:
     low, high = result.variance_intervals.T
     columns = {"component": np.arange(1, k + 1), "variance": result.variances, "low": low, "high": high}
     columns["agreement"] = result.agreement
-    return Data("", [said, *result.sentences()[:2]], columns)
+    return Data(columns, [said, *result.sentences()[:2]], x="component", y="variance")
 
 
 @figure(stability_data)
@@ -313,5 +302,5 @@ def stability(data: Data, ax: Any, **scatter: Any) -> Any:
     points = ax.scatter(x, variance, **{"c": agreement} | look | scatter)
     style.colour_bar(ax, points, "agreement")
     whole(ax.xaxis)
-    ax.set(xlabel="component", ylabel="variance", ylim=(0, None), xlim=(0.5, len(x) + 0.5))
+    ax.set(ylim=(0, None), xlim=(0.5, len(x) + 0.5))
     return ax

@@ -252,16 +252,14 @@ def ticks(ax: Axes, side: str, places: Sequence[float], names: Sequence[Any], **
     ax.tick_params(side, length=0)
 
 
-def legend(
-    ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "", own: bool = True, first: int = 0
-) -> Any:
-    """Add a legend: above the axes of our own figure, in rows as long as there is room, else inside.
+def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "", first: int = 0) -> Any:
+    """Add a legend: above the axes of our own figure, in rows with room, else inside.
 
     ``first`` is the number of entries after which a row begins, if these are of two kinds.
     """
     labels, columns = [drawable(name) for name in names], 1
     place: dict[str, Any] = {"loc": "best"}
-    if own:
+    if _figure_of(ax) in _own:
         letters = 0.5 * max(map(len, labels), default=1) + 3.4  # in sizes of the font
         room = (width_mm() - 16) / INCH * 72 / size("legend.fontsize")
         columns = max(1, min(int(room // letters), max(first, len(labels) - first)))
