@@ -29,6 +29,7 @@ from gramian import (
     Whitener,
     choose_components,
     describe,
+    explain,
     figures,
     relations,
     rotate,
@@ -125,6 +126,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "metadata": lambda: figures.metadata(describe(wine()[1], wine()[0])),
     "control_chart": lambda: figures.control_chart(*process()),
     "contributions": lambda: figures.contributions(*process(), 59),
+    "explanation": lambda: figures.explanation(explain(wine()[1], wine()[0], 121)),
     "contribution_map": lambda: figures.contribution_map(*process(), event=1),
     "components": lambda: figures.components(PCA(11).fit(load_digits().images)),
     "reconstructions": lambda: figures.reconstructions(

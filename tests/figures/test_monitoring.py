@@ -6,7 +6,7 @@ import pytest
 
 import gramian
 from gramian import figures
-from gramian.errors import ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.figures import monitoring
 from gramian.figures.registry import available
 from gramian.statistics.components import expanded
@@ -83,6 +83,31 @@ def test_contributions_of_a_row():
             ParameterError, match=r"is not the name of a row\. Give its|row=400 must be a whole number from"
         ):
             figures.contributions(named, frame, row)
+
+
+def test_an_explanation_has_bars_with_values_and_what_is_usual():
+    X = pd.DataFrame(NORMAL, columns=list("abcd")).join(
+        pd.DataFrame(RNG.normal(size=(400, 6))).add_prefix("n")
+    )
+    X.loc[7, "c"] += 9
+    model = gramian.PCA(2).fit(X)
+    row, groups = gramian.explain(model, X, 7), gramian.explain(model, X, range(50), versus=range(50, 200))
+    for explanation, words in ((row, "{:.4g} (usual {:.4g} to {:.4g})"), (groups, "{:.4g}, others {:.4g}")):
+        data, ax = figures.explanation_data(explanation), figures.explanation(explanation)
+        np.testing.assert_array_equal([bar.get_width() for bar in ax.patches], explanation.contributions[:8])
+        typical = explanation.typical[0][[0, 2] if explanation is row else [0]]
+        said = words.format(explanation.values[0], *typical)
+        assert ax.get_yticklabels()[0].get_text() == f"{explanation.columns[0]}\n{said}"
+        assert ax.get_xlabel() == f"contribution to {explanation.statistic}"
+        assert data.notes[0] == explanation.sentence
+        assert "8 of 10 columns." in data.notes
+    assert figures.explanation(row).figure.get_suptitle() == f"{row.statistic} of row 7"
+    assert figures.explanation(groups).figure.get_suptitle() == "50 rows and 150 others"
+    kernel = gramian.explain(gramian.KernelPCA(2).fit(X), X, range(50))
+    with pytest.raises(
+        DataError, match="The columns of a kernel PCA have no contributions to the difference"
+    ):
+        figures.explanation(kernel)
 
 
 def test_contributions_over_time():

@@ -237,8 +237,12 @@ def test_texts_of_the_user_are_texts_of_the_figure():
     assert not missing
 
 
+def test_letters_without_a_glyph_are_drawn_without_a_warning(pca, X):
+    for kind in STARTS:
+        assert style.encoded(figures.scores(pca, X, labels=["\U00010900"] * 20), kind)
+
+
 @pytest.mark.walk
-@pytest.mark.filterwarnings("ignore:Glyph .* missing from:UserWarning")
 def test_figures_of_hostile_text_are_written_as_pixels_and_pages():
     for ax in charts(HOSTILE):
         for kind in ("png", "pdf"):

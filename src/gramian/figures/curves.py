@@ -89,7 +89,7 @@ def selection(data: Data, ax: Any, **errorbar: Any) -> Any:
         ax.plot(size[order], mean[order], color=style.BLUE, lw=0.8, alpha=0.6)
         whole(ax.xaxis)
     else:
-        named_rows(ax, names)
+        named_rows(ax, names, style.LONGEST)
         ax.grid(axis="y", color=style.PALE, lw=0.6)
     ax.plot(x[chosen], y[chosen], "o", color=style.VERMILION, ms=6, zorder=3)
     return ax
@@ -161,9 +161,9 @@ def reconstruction_errors(data: Data, ax: Any, **line: Any) -> Any:
     """
     group, count, error = data.columns.values()
     names, ax = list(dict.fromkeys(group)), style.subplots(ax=ax)
-    ax.set_prop_cycle(color=style.COLOURS, ls=DASHES * 2)
-    look = {"marker": "o" if count.max() <= 60 else "", "ms": 3}
-    handles = [ax.plot(count[group == name], error[group == name], **look | line)[0] for name in names]
+    markers = style.MARKERS if count.max() <= 60 else [""] * 8
+    ax.set_prop_cycle(color=style.COLOURS, ls=DASHES * 2, marker=markers)
+    handles = [ax.plot(count[group == name], error[group == name], **{"ms": 3} | line)[0] for name in names]
     ax.set_ylim(0, None)
     whole(ax.xaxis)
     if len(names) > 1:

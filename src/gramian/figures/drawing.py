@@ -33,8 +33,8 @@ class Data:
     title : str
         Its title, "" where it has none that says more than its axes.
     x, y : str
-        Titles of the axes: below the last row of panels, and beside the first of each row; "" where each
-        panel has its own.
+        Titles of the axes: below the last row of panels, and beside the first panel; "" where these have
+        their own.
     lines : dict of str to float
         What dashed lines mark, by its name.
     """
@@ -73,8 +73,7 @@ def figure(data_of: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
             panels = np.atleast_2d(np.asarray(axes, dtype=object))
             for one in panels[-1]:
                 style.words(one, x=data.x)
-            for one in panels[:, 0]:
-                style.words(one, y=data.y)
+            style.words(panels[0, 0], y=data.y)
             style.heading(axes, data.title if title == "auto" else title)
             style.note(axes, *data.notes)
             return axes
@@ -96,9 +95,9 @@ def width_of(names: Sequence[str], letters: str) -> float:
     return LETTER * style.size(letters) * max(map(len, names), default=1)
 
 
-def named_rows(ax: Any, names: Sequence[Any]) -> None:
+def named_rows(ax: Any, names: Sequence[Any], longest: int = LONGEST) -> None:
     """Make the Y axis places 0, 1, ... from the top, each with its name."""
-    style.ticks(ax, "y", range(len(names)), [style.drawable(name, LONGEST) for name in names])
+    style.ticks(ax, "y", range(len(names)), [style.drawable(name, longest) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
 
 
@@ -115,15 +114,25 @@ def bars(ax: Any, values: FloatArray, names: Sequence[Any], **barh: Any) -> None
 def heat_map(
     ax: Any, values: FloatArray, rows: Sequence[Any], columns: Sequence[str], unit: str, **imshow: Any
 ) -> Any:
-    """Draw a heat map with the names of its rows, of its columns if they have any, and a scale of colours."""
+    """Draw a heat map with the names of its rows, of its columns if they have any, and a scale of colours.
+
+    Minus signs mark cells below 0, which have another hue and no other lightness.
+    """
     ax = style.subplots(ax=ax, height_mm=max(35.0, CELL * len(rows) + 20))
     drawn = ax.imshow(values, **{"aspect": "auto", "interpolation": "nearest"} | imshow)
     named_rows(ax, rows)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.spines[:].set_visible(False)
     style.colour_bar(ax, drawn, unit)
+    below = np.argwhere(values < 0)
+    ax.plot(*below.T[::-1], "_", color=style.ink(), ms=4, mew=0.6)
     if columns:
-        turned = width_of(columns, "xtick.labelsize") > 0.8 * style.width_mm() / len(columns)
+        room = (
+            style.width_mm()
+            - width_of([style.drawable(row, LONGEST) for row in rows], "ytick.labelsize")
+            - 16
+        )
+        turned = width_of(columns, "xtick.labelsize") > 0.9 * room / len(columns)
         turn: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
         style.ticks(ax, "x", range(len(columns)), columns, **turn)
     return ax

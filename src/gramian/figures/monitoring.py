@@ -1,4 +1,4 @@
-"""Figures of a monitor: control charts in row order, and the contributions of columns to a row."""
+"""Figures of unusual rows: control charts in their order, and what columns contribute to them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import PowerNorm
 
+from gramian.answers.explanation import SHOWN, Explanation
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly, percent
-from gramian.errors import ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.figures import style
-from gramian.figures.drawing import CELL, DASHED, Data, bars, figure, heat_map, whole
+from gramian.figures.drawing import CELL, DASHED, LONGEST, Data, bars, figure, heat_map, whole
 from gramian.figures.names import numbers_of, row_names_of
 from gramian.models.events import ONSET
 from gramian.models.monitor import monitor_of
@@ -79,9 +80,11 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
     for one, name in zip(axes.flat, names, strict=True):
         y, limits = data.columns[name], data.columns[f"{name} limit"]
         one.plot(x, y, color=style.BLUE, lw=0.4, alpha=0.5, rasterized=len(x) > style.RASTER)
-        for part, colour, marker in ((~alarms, style.BLUE, "o"), (alarms, style.VERMILION, "D")):
-            look = {"color": colour, "marker": marker, "s": 8, "lw": 0, "rasterized": len(x) > style.RASTER}
-            one.scatter(x[part], y[part], **look | scatter)
+        normal = {"color": style.BLUE, "s": 8, "lw": 0}
+        alarm = {"color": style.VERMILION, "marker": "D", "s": 14, "lw": 0.6, "edgecolors": style.ink()}
+        alarm["clip_on"] = False
+        for part, look in ((~alarms, normal), (alarms, alarm)):
+            one.scatter(x[part], y[part], **look | {"rasterized": len(x) > style.RASTER} | scatter)
         if np.isfinite(limits).any():
             one.axhline(np.nanmax(limits), color=style.VERMILION, **DASHED)
         one.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0)), np.square))
@@ -180,12 +183,73 @@ def contributions(data: Data, ax: Any, **barh: Any) -> Any:
     return axes
 
 
-def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Data:
-    """Return what :func:`contribution_map` draws; columns: position, row, column, contribution.
+def explanation_data(explanation: Explanation) -> Data:
+    """Return what :func:`explanation` draws; columns: those of its table."""
+    if not np.isfinite(explanation.value):
+        problem = "The columns of a kernel PCA have no contributions to the difference of groups."
+        raise DataError(problem, "Print the explanation, or explain a single row.")
+    columns = {name: values[:SHOWN] for name, values in explanation.table().items()}
+    title = f"{explanation.statistic} of row {explanation.rows[0]}"
+    if "mean" in columns:
+        title = f"{counted(len(explanation.rows), 'row')} and {len(explanation.versus):,} others"
+    more = f"{SHOWN} of {len(explanation.columns):,} columns." if len(explanation.columns) > SHOWN else ""
+    said = [explanation.sentence, *(f"{cause}." for cause in explanation.causes), more, *explanation.notes]
+    return Data(columns, said, title=title, x=f"contribution to {explanation.statistic}")
 
-    Contributions are to the statistic that is larger relative to its limit, relative to this limit. Columns
-    that contribute most to the first alarms come first.
+
+@figure(explanation_data)
+def explanation(data: Data, ax: Any, **barh: Any) -> Any:
+    """Draw why a row is unusual, or how two groups of rows differ: what columns contribute to it.
+
+    The bars are of the 8 largest contributions. Below the name of a column are its value and the range that
+    is usual, or the means of both groups.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What :func:`gramian.explain` returns.
+    title : str, optional
+        By default the rows; None for no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
+    **barh
+        As of ``Axes.barh``.
+
+    Returns
+    -------
+    Axes
+        That which is given, or of a new figure.
+
+    Raises
+    ------
+    DataError
+        For groups of a kernel PCA, whose columns have no contributions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine(as_frame=True).data
+    >>> pca = gramian.PCA(3, scale="unit").fit(X)
+    >>> ax = gramian.figures.explanation(gramian.explain(pca, X, 121))
+    >>> print(ax.get_yticklabels()[0].get_text())
+    ash
+    3.23 (usual 1.92 to 2.74)
     """
+    names, contributions = data.columns["column"], data.columns["contribution"]
+    ax = style.subplots(ax=ax, height_mm=18 + 2 * CELL * len(names))
+    bars(ax, contributions, names, **barh)
+    shown, form = ["value", "low", "high"], "{:.4g} (usual {:.4g} to {:.4g})"
+    if "mean" in data.columns:
+        shown, form = ["mean", "mean_of_others"], "{:.4g}, others {:.4g}"
+    said = [form.format(*row) for row in zip(*(data.columns[name] for name in shown), strict=True)]
+    lines = [f"{style.drawable(name, LONGEST)}\n{text}" for name, text in zip(names, said, strict=True)]
+    ax.set_yticklabels(lines, **style.PLAIN)
+    return ax
+
+
+def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Data:
+    """Return what :func:`contribution_map` draws; columns: position, row, column, contribution."""
     given = monitor_of(monitor)
     result = given.statistics(X, rows="auto")
     count, n = len(result.events), len(result)

@@ -234,7 +234,7 @@ def kernel_contours(data: Contours, ax: Any, **contour: Any) -> Any:
     >>> gramian.figures.kernel_contours_data(model, X, components=1).panels
     [['1. exp(-0.5 ||x - y||^2), PC1 (40.1 %)']]
     """
-    axes, panels = _panels(data.panels, ax, space=10, more=8, sharey=True)
+    axes, panels = _panels(data.panels, ax, space=15, more=8, sharey=True)
     for one, name in panels:
         score = data.columns[name].reshape(CELLS + 1, CELLS + 1)
         largest, levels = np.abs(score).max(), _levels(score)

@@ -114,7 +114,7 @@ FIGURES = (
     Figure("directions", "Principal directions", "planes", LINEAR, "two or three columns", 1, True, HUE),
     Figure("scree", "Explained variance", "spectra", DECOMPOSED),
     Figure("components", "Components as pictures", "sheets", ("PCA", "FaceSpace"), "pictures"),
-    Figure("loadings", "Loadings", "columns", LINEAR, "tables"),
+    Figure("loadings", "Loadings", "columns", LINEAR, "tables", options=PAIR),
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
     Figure("control-chart", "Control chart", "monitoring", (*MAPS, "Monitor"), data=True),
     Figure("contribution-map", "Contributions over time", "monitoring", ("Monitor",), data=True),
@@ -129,8 +129,8 @@ FIGURES = (
 DRAWINGS = {
     **{figure.function: figure.place for figure in FIGURES if ":" not in figure.place},
     **{"metadata": "columns", "selection": "curves", "counter_example": "planes", "relation": "planes"},
-    **{"contributions": "monitoring", "stability": "spectra", "kernel_contours": "planes"},
-    **{"reconstruction_errors": "curves", "rotation": "columns"},
+    **{"contributions": "monitoring", "explanation": "monitoring", "stability": "spectra"},
+    **{"reconstruction_errors": "curves", "rotation": "columns", "kernel_contours": "planes"},
 }
 FUNCTIONS = DRAWINGS | {f"{name}_data": place for name, place in DRAWINGS.items()}
 

@@ -125,12 +125,13 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
             ax.bar(x[part], share[part], **{"color": colour, "label": name} | bar)
     if many:
         ax.plot(x, share, **{"color": style.BLUE, "label": "share"} | bar)
-        ax.set(xscale="log", xlim=(1, x[-1]))
+        ax.set(xscale="log", xlim=(0.9, x[-1]))
         _plain_log(ax.xaxis)
     else:
         ax.set_xlim(0.4 - any(choice.number == 0 for choice in data.rules), len(x) + 0.6)
         whole(ax.xaxis)
-    ax.plot(x, cumulative, color=style.VERMILION, label="cumulative", marker="" if many else "o", ms=3)
+    look = {"ls": "-."} if many else {"marker": "o", "ms": 3}
+    ax.plot(x, cumulative, color=style.VERMILION, label="cumulative", **look)
     for place in data.lines.values():
         ax.plot([ax.get_xlim()[0], place], [MARKED] * 2, color=style.ink(), zorder=0.5, **DASHED)
         ax.plot(place, cumulative[place - 1], "o", color=style.VERMILION, mfc="white", ms=5)
@@ -171,10 +172,7 @@ def _plain_log(axis: Any) -> None:
 
 
 def eigenvalues_data(model: Any) -> Data:
-    """Return what :func:`eigenvalues` draws; columns: component, eigenvalue, lower, upper, radius, relative.
-
-    The last one and the tolerance, the only one of ``lines``, are relative to the largest eigenvalue.
-    """
+    """Return what :func:`eigenvalues` draws; columns: component, eigenvalue, its bounds, relative radius."""
     certificate = fitted(model).certificate_
     values = np.asarray(certificate.values)
     if not values.size or not values[0] > 0:

@@ -358,8 +358,7 @@ def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None) -> bytes
     content, figure = io.BytesIO(), _figure_of(drawn)
     metadata: Any = dict.fromkeys(METADATA[kind])
     with defaults(**FIXED), warnings.catch_warnings():
-        if kind == "svg":
-            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         options = {"dpi": dpi or (300 if kind == "png" else 150), "metadata": metadata}
         if kind == "svg" and figure.canvas.manager is None:  # savefig would draw it twice
             figure.dpi = options["dpi"]

@@ -35,6 +35,16 @@ def test_one_figure_is_one_file_as_wide_as_is_asked_for(flower_model, gramian):
     assert not Path("b.pdf").exists()
 
 
+def test_loadings_are_of_the_named_components(flower_model, gramian):
+    gramian.works("plot m.gramian loadings --components 3 -o three.svg")
+    text = Path("three.svg").read_text()
+    assert "PC3 (" in text
+    assert "PC1 (" not in text
+    gramian.refuses(
+        "plot m.gramian loadings --components 9 -o nine.svg", 2, "must be a whole number from 1 to 3"
+    )
+
+
 def test_by_default_all_that_there_can_be(flower_model, gramian):
     assert gramian("plot m.gramian --json").json["files"] == [
         f"figures/{name}.svg" for name in ("scree", "loadings", "eigenvalues", "correlation-circle")

@@ -134,6 +134,10 @@ def test_figures_are_those_of_python(visitor, models, beside):
     scores = f"{API}/models/{models['pca'][1]}/figures/scores"
     got = visitor.get(scores, params=query | {"components": "3,1", "hue": "b"}).json()["spec"]
     assert set(numbers_in(got)[0][0]) >= {"PC3", "PC1"}
+    loadings = scores.replace("scores", "loadings")
+    for params, named in (({}, {"PC1", "PC2", "PC3"}), ({"components": "3"}, {"PC3"})):
+        (rows, *_) = numbers_in(visitor.get(loadings, params=query | params).json()["spec"])
+        assert {row["component"].split()[0] for row in rows} == named
     got = visitor.get(scores, params=query | {"width": 340}).json()["spec"]
     assert got["width"] == 340 - MARGIN
     assert not set(VARIABLES) & {one.lower() for one in re.findall('"(#[0-9A-Fa-f]{6})"', json.dumps(got))}

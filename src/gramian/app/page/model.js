@@ -10,7 +10,7 @@ const fit = JSON.parse(main.dataset.fit);  // the order of the fit, if its data 
 const asking = new URLSearchParams(location.search), own = fit && asking.get("data") === fit.data;
 const query = own ? queryOf(fit.data, fit.reading) : asking;  // the rows of the fit are read as the fit has read them
 const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit
-const FOLLOWS = { scores: ["components", "hue", "style"], "correlation-circle": ["components"], contours: ["hue"], directions: ["hue"] };
+const FOLLOWS = { scores: ["components", "hue", "style"], "correlation-circle": ["components"], loadings: ["components"], contours: ["hue"], directions: ["hue"] };
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
 
@@ -55,8 +55,11 @@ function choosers(cards, { columns: named, groups, hue, figures }) {
   if (named.length) all.hue = [chooser("Colour", none(named), hue)];
   if (Object.keys(groups).length) all.style = [chooser("Shape", none(Object.keys(groups)), "")];
   const follows = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
-  const redraw = (name) => cards[name].redraw(Object.fromEntries(follows(name).map((option) => [option, all[option].map(({ select }) => select.value).join(",")])),
-    name === "scores" && figures.includes("biplot") && arrows.checked ? "biplot" : name);
+  const redraw = (name) => {
+    const options = Object.fromEntries(follows(name).map((option) => [option, all[option].map(({ select }) => select.value).join(",")]));
+    if (name === "loadings" && options.components === "1,2") delete options.components;  // of the first three
+    return cards[name].redraw(options, name === "scores" && figures.includes("biplot") && arrows.checked ? "biplot" : name);
+  };
   for (const [option, chosen] of Object.entries(all)) {
     for (const { select } of chosen) select.addEventListener("change", () => Object.keys(cards).filter((name) => follows(name).includes(option)).forEach(redraw));
   }

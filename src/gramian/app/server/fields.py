@@ -154,8 +154,10 @@ def query_of(verb: Verb) -> type[VerbQuery]:
 class FigureQuery(DataQuery):
     """The options of a figure."""
 
-    components: str = Field(
-        default="1,2", pattern=r"^[1-9]\d{0,4},[1-9]\d{0,4}$", description="Components on the two axes."
+    components: str | None = Field(
+        default=None,
+        pattern=r"^[1-9]\d{0,4}(,[1-9]\d{0,4}){0,9}$",
+        description="Components on the two axes, by default 1,2; for loadings any, by default three.",
     )
     hue: str | None = Field(
         default=None, max_length=200, description="Column of the colour, by default the labels; '' for none."

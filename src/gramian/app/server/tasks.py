@@ -575,7 +575,9 @@ def figure(
     if table is None and name == "scores":
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
     asked = figures[check_choice("figure", name, tuple(figures))]
-    options = chosen | {"components": chosen["components"].split(","), "hue": _hue(table, chosen["hue"])}
+    options = chosen | {"hue": _hue(table, chosen["hue"])}
+    if (components := options.pop("components")) is not None:
+        options["components"] = components.split(",")
     draw = partial(asked.draw, whole, table, **options)
     across = (width or WIDTH) / PIXELS
     if format not in ("json", "csv"):

@@ -52,8 +52,9 @@ def plot(
     ----------
     data
         Rows to draw, read as by transform. [those of a folder of results]
-    components : X,Y, default: 1,2
-        Components on the two axes, such as 1,3; for whitening two columns by their numbers.
+    components : A,B,..
+        Components on the two axes, such as 1,3; for whitening two columns by their numbers; for loadings one
+        or several. [1,2; loadings of the first three]
     hue : COLUMN, default: the first of --label or --meta
         Column that sets the colour of points; may hold text.
     style : COLUMN, default: none
