@@ -20,6 +20,7 @@ from gramian.models.events import RowStatistics
 from gramian.models.monitor import Monitor, monitor_of
 from gramian.statistics.causes import Cause, causes_of
 from gramian.statistics.components import column_names, kind_of, mapping_of, names_of
+from gramian.tables.as_rows import as_rows
 from gramian.tables.rows import Rows, row_number
 from gramian.tables.table import Table
 from gramian.tables.treatment import rows_named
@@ -357,8 +358,7 @@ def _numbers(data: Rows, places: npt.NDArray[np.intp]) -> FloatArray:
 def _linear(model: Any, data: Rows, row: int, values: FloatArray, statistic: str) -> FloatArray:
     """Return the signed contributions of the columns to T2 or SPE of a row; 0 of missing values."""
     holes = np.isnan(values)
-    filled = _filled(model, values[None])[0]
-    z, r = _scaled(model, filled), int(model.rank_)
+    z, r = _centered(model, values[None])[0], int(model.rank_)
     directions, variances = as_float64(model.components_)[:r], as_float64(model.explained_variance_)[:r]
     scores = directions @ z
     residuals = z - scores @ directions
@@ -366,18 +366,11 @@ def _linear(model: Any, data: Rows, row: int, values: FloatArray, statistic: str
     return np.asarray(np.where(holes, 0.0, both[statistic]))
 
 
-def _filled(model: Any, values: FloatArray) -> FloatArray:
-    """Return rows with what the model makes of missing values."""
-    if not np.isnan(values).any():
-        return values
-    return as_float64(model.impute(Table(values, feature_names=names_of(model))))
-
-
-def _scaled(model: Any, values: FloatArray) -> FloatArray:
-    """Return rows centred and scaled as a PCA does it."""
-    divisor = model._host_divisor
-    centred = values - as_float64(model._center)
-    return np.asarray(centred if divisor is None else centred / as_float64(divisor))
+def _centered(model: Any, values: FloatArray) -> FloatArray:
+    """Return rows as a PCA centres and scales them, with what it makes of missing values."""
+    if np.isnan(values).any():
+        values = as_float64(model.impute(Table(values, feature_names=names_of(model))))
+    return np.concatenate([*model._projection().centered_blocks(as_rows(values), double=True)])
 
 
 # ------------------------------------------------------------------ groups
@@ -424,7 +417,7 @@ def _explained_groups(
 
 def _along(model: Any, first: FloatArray, second: FloatArray) -> FloatArray:
     """Return what columns contribute to the difference along Fisher's direction in the scores."""
-    parts = [_scaled(model, _filled(model, part)) for part in (first, second)]
+    parts = [_centered(model, part) for part in (first, second)]
     k = max(1, min(int(model.rank_), (len(first) + len(second) - 2) // 5))
     directions = as_float64(model.components_)[:k]
     scores = [part @ directions.T for part in parts]
