@@ -273,7 +273,7 @@ def _false_sentences(certificate: Any, truth: Truth, missed: Any, known: str) ->
         if bound is not None:
             limit = LONG(bound[1]) * (1 + LONG(5e-6))
             limit = min(limit, last * (1 + LONG(bound[2] + bound[3]))) if bound[2] else limit
-        elif not re.search("none missed|no larger one missed|No larger eigenvalue was missed", text):
+        elif not re.search("none was missed|no larger one was missed|No larger eigenvalue was missed", text):
             continue
         if not missed <= limit + truth.error:
             yield f"{name} text on missed eigenvalues by {known}", _times(missed, limit)

@@ -237,7 +237,7 @@ def test_trust_is_red_for_what_misleads_amber_for_what_to_know_and_green_without
     X = factors(300, 8)
     cases = [
         (PCA(2), X * np.geomspace(1, 3000, 8), "red", "(scale-dominates)"),
-        (PCA(2), X, "green", "told apart by 300 rows"),
+        (PCA(2), X, "green", "300 rows are enough to tell PC1"),
         (PCA(3), factors(14, 8), "amber", "(few-rows)"),
         (gramian.Whitener(), X, "amber", "not for this model"),
     ]

@@ -203,16 +203,16 @@ def test_completeness_in_words():
 def test_the_short_text_says_no_more_than_the_long_one():
     last = float(certificate().values[-1])
     for result, missed in [
-        (records.Completeness("full decomposition", "deterministic", last, 0.0), "none missed."),
-        (records.Completeness("trace", "deterministic", 0.5 * last, -0.5), "no larger one missed."),
-        (records.Completeness("trace", "deterministic", last, 0.0), "no larger one missed."),
+        (records.Completeness("full decomposition", "deterministic", last, 0.0), "none was missed"),
+        (records.Completeness("trace", "deterministic", 0.5 * last, -0.5), "no larger one was missed"),
+        (records.Completeness("trace", "deterministic", last, 0.0), "no larger one was missed"),
         (
             records.Completeness("Lanczos", "probabilistic", 1.2341 * last, 0.2341, 1e-6),
-            f"none missed above {1.2341 * last:.6g} = (1 + 0.24) times the last one computed.",
+            f"none was missed above {1.2341 * last:.6g} = (1 + 0.24) times the last one computed",
         ),
-        (records.Completeness("trace", "deterministic", 1.25, np.inf), "none missed above 1.25."),
+        (records.Completeness("trace", "deterministic", 1.25, np.inf), "none was missed above 1.25"),
     ]:
-        assert certificate(completeness=result).brief.endswith(f"(relative to the largest), {missed}")
+        assert certificate(completeness=result).brief.endswith(f", and {missed} (certificate).")
 
 
 def test_results_of_several_records_are_sequences():

@@ -93,20 +93,20 @@ def test_several_eigenvalues_may_be_equal_by_the_test_of_sphericity():
 def test_the_sentence_names_what_the_rows_do_not_separate():
     assert PCA(4).fit(CLOSE).sampling_.groups == (range(0, 2), range(2, 3), range(3, 4))
     for k, said in ((4, "PC1 and PC2"), (1, "PC1 and the first component left out")):
-        mixed = "another sample may mix them (only their span is determined)."
-        expected = f"Sample: {said} cannot be told apart by 60 rows: {mixed}"
+        mixed = "another sample may mix them, so read them together (only their span is determined)."
+        expected = f"60 rows cannot tell {said} apart: {mixed}"
         assert PCA(k).fit(CLOSE).sampling_.brief == expected
     apart = RNG.standard_normal((60, 3)) * [9, 3, 1]
     assert PCA(2).fit(apart).sampling_.brief == (
-        "Sample: PC1, PC2 and the first component left out are told apart by 60 rows."
+        "60 rows are enough to tell PC1, PC2 and the first component left out apart."
     )
     assert PCA(2).fit(apart).sampling_.separated.all()
     assert PCA(1).fit(apart[:, :1]).sampling_.brief == ""
     values, pairs = np.repeat([16.0, 8.0, 4.0, 2.0, 1.0], 2), tuple(range(j, j + 2) for j in range(0, 10, 2))
     many = Sampling(values, values, values, values, pairs, None, 40, 40.0)
     assert many.brief == (
-        "Sample: PC1 and PC2, PC3 and PC4, PC5 and PC6, and 2 more groups, cannot be told apart by 40 rows: "
-        "another sample may mix them (only their spans are determined)."
+        "40 rows cannot tell PC1 and PC2, nor PC3 and PC4, nor PC5 and PC6, nor 2 more groups apart: "
+        "another sample may mix them, so read each group together (only its span is determined)."
     )
 
 
@@ -115,7 +115,7 @@ def test_rows_count_by_their_weights():
     weighted = PCA(3).fit(X, sample_weight=weights).sampling_
     repeated = PCA(3).fit(np.repeat(X, weights, axis=0)).sampling_
     assert weighted.standard_errors == pytest.approx(repeated.standard_errors)
-    assert f"by {weights.sum()} effective rows" in weighted.brief
+    assert weighted.brief.startswith(f"{weights.sum()} effective rows cannot tell")
     stream = PCA(3, forgetting=0.5).partial_fit(X[:30]).partial_fit(X[30:]).sampling_
     assert stream.n_effective == pytest.approx(45**2 / (30 + 30 / 4))
 
@@ -152,7 +152,7 @@ def test_every_surface_says_it_next_to_the_certificate(tmp_path, capsys):
     )
     model = gramian.load(tmp_path / "out" / "model.gramian")
     sample, computed = model.sampling_.brief, model.certificate_.brief
-    assert "PC1 and PC2 cannot be told apart by 60 rows" in sample
+    assert "60 rows cannot tell PC1 and PC2 apart" in sample
     texts = [
         capsys.readouterr().out,
         (tmp_path / "out" / "summary.md").read_text(encoding="utf-8"),

@@ -32,9 +32,13 @@ SHOWN = 8  # columns that are printed
 LEVEL = 0.05  # of adjusted p values
 BARELY = 1.05  # times a limit
 NAMED = 3  # columns in a sentence
+DISTANCES = {
+    "T2": "its distance from the mean along the components",
+    "SPE": "its distance from what the components say",
+}
 MEANINGS = {
-    "T2": "the distance from the mean within the components",
-    "SPE": "the distance from the components",
+    "T2": "it lies far from the mean along the components",
+    "SPE": "its values do not go together as the components say",
 }
 
 
@@ -97,13 +101,11 @@ class Explanation(Tabulated):
         return self._of_groups() if self.p_adjusted is not None else self._of_row()
 
     def _of_row(self) -> str:
-        times, what = self.value / self.limit, MEANINGS[self.statistic]
-        name = f"Row {self.rows[0]}"
+        times, name, of = self.value / self.limit, f"Row {self.rows[0]}", self.statistic
         if not times > 1:
-            return f"{name} is not unusual: {what} ({self.statistic}) is {times:.2g} of its limit."
-        beyond = f"{times:.2g} times its limit" if times > BARELY else "just above its limit"
-        said = f"{name} is unusual: {what} ({self.statistic}) is {beyond}"
-        return f"{said}{self._leading()}."
+            return f"{name} is not unusual: {DISTANCES[of]} is {times:.2g} of the limit ({of})."
+        beyond = f"{times:.2g} times the limit" if times > BARELY else "just above the limit"
+        return f"{name} is unusual{self._leading(', most of all')}: {MEANINGS[of]}, {beyond} ({of})."
 
     def _of_groups(self) -> str:
         assert self.p_adjusted is not None
@@ -116,7 +118,7 @@ class Explanation(Tabulated):
             return f"{said}."
         return f"{said}; along the direction that separates them best{self._leading()}."
 
-    def _leading(self) -> str:
+    def _leading(self, before: str = ",") -> str:
         """Return the columns that contribute most: as many as make up half of the sum, at most three."""
         sizes = np.abs(self.contributions)
         if not sizes.sum() > 0:
@@ -129,7 +131,7 @@ class Explanation(Tabulated):
                 texts.append(f"{name} = {value:.4g} (usual: {low:.4g} to {high:.4g})")
             else:
                 texts.append(f"{name} ({'-' if value < low else '+'})")
-        return f", by {', '.join(texts)}"
+        return f"{before} by {' and '.join(filter(None, [', '.join(texts[:-1]), texts[-1]]))}"
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.sentence

@@ -391,8 +391,8 @@ def few_rows(e: Evidence) -> Iterator[Finding]:
     if e.n < least:
         yield Finding(
             *("few-rows", "note"),
-            f"{counted(e.n, 'row')} are few for {counted(e.k, 'component')}: standard errors, limits of T2 "
-            f"and SPE, and tests of what is separated need {least}.",
+            f"{counted(e.n, 'row')} are few for {counted(e.k, 'component')}: standard errors, limits for "
+            f"unusual rows (T2, SPE) and tests that tell components apart are reliable from {least} on.",
             "Take more rows, or fewer components.",
             {"rows": e.n, "components": e.k, "needed": least},
         )
@@ -508,7 +508,7 @@ def row_order(e: Evidence) -> Iterator[Finding]:
         trend = abs(float(correlations(ranks, as_float64(e.places)[:, None])[0]))
         step, share = _change(ranks)
         if r > max(ORDERED, 4 / np.sqrt(m)):
-            how = f"neighbours correlate {r:.2f}"
+            how = f"neighbouring rows have similar scores (correlation {r:.2f})"
         elif trend > max(np.sqrt(STEP), 4 / np.sqrt(m)):
             how = f"it correlates {trend:.2f} with the number of the row"
         elif share > max(STEP, 16 / m):
@@ -518,7 +518,7 @@ def row_order(e: Evidence) -> Iterator[Finding]:
         yield Finding(
             *("row-order", "note"),
             f"{e.name(i)} follows the order of rows: {how}.",
-            "Ask whether the order is time, batch or group; rows then count as fewer than they are.",
+            "Ask whether the order is time, batch or group: rows then count as fewer than they are.",
             {"component": i + 1, "correlation": r, "trend": trend, "change": share},
         )
         return

@@ -158,7 +158,11 @@ class Stability(Tabulated):
             following = group.stop == k and self.next_separated is False
             if len(group) > 1 or following:
                 together.update(group)
-                span = "" if following else f" Their span has agreement {agreement:.2f}."
+                span = (
+                    ""
+                    if following
+                    else f" Their span agrees to {agreement:.2f} (1: the same in all samples)."
+                )
                 lines.append(
                     f"{named_group(group, following)} cannot be told apart by {self.n_samples:,} rows, so "
                     f"that their loadings have no intervals.{span}"

@@ -778,18 +778,22 @@ class Certificate(InNotebook):
     def brief(self) -> str:
         """The certificate in one sentence."""
         if not len(self.values):
-            return "Certified: nothing, because there are no components."
+            return "There are no components, so there is nothing to certify."
         about = f"{self.about} " if self.about else ""
         if not self.ok:
-            return f"{about}Not certified: {' '.join(self.reasons)}"
+            return f"{about}The accuracy is not proven (no certificate): {' '.join(self.reasons)}"
         top = float(self.values[0]) or 1.0
         of = "" if self.approximation is None else f" of the approximation by {self.approximation.by}"
         radius = rounded_up(float(self.radii.max()) / top)
-        missed = "none missed"
+        missed = "none was missed"
         if self.completeness is not None and self.completeness.method != "full decomposition":
             larger = self.completeness.bound > float(self.values[-1] + self.radii.max())
-            missed = f"none missed above {self.completeness.limit}" if larger else "no larger one missed"
-        return f"{about}Certified: every eigenvalue{of} within {radius} (relative to the largest), {missed}."
+            missed = (
+                f"none was missed above {self.completeness.limit}" if larger else "no larger one was missed"
+            )
+        return (
+            f"{about}The eigenvalues{of} are accurate to {radius} of the largest, and {missed} (certificate)."
+        )
 
     def __repr__(self) -> str:
         return f"<{self.brief}>"

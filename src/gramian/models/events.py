@@ -303,7 +303,10 @@ class RowStatistics(ColumnTable):
         unknown = int(np.isnan(self.columns["T2"]).sum())
         without = f" {counted(unknown, 'row has', 'rows have')} no T2, and so no alarm." if unknown else ""
         limits = {name: self.columns[f"{name} limit"][:1] for name in BOTH if name in self.columns}
-        sentence = ", ".join(f"{name} {value:.6g}" for name, values in limits.items() for value in values)
+        about = {"T2": "for the distance along the components (T2)", "SPE": "for that from them (SPE)"}
+        sentence = ", ".join(
+            f"{value:.6g} {about[name]}" for name, values in limits.items() for value in values
+        )
         return (
             f"{counted(int(self.alarms.sum()), 'alarm')} in {counted(len(self), 'row')}. "
             f"Limits for {percent(self.limits.alpha)} false alarms: {sentence.replace('inf', 'unknown')}."

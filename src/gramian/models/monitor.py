@@ -820,7 +820,7 @@ def _known(model: Any) -> monitoring.Known:
     without = _without_spe(model)
     rest = 1.0 if ratios is None else 1 - float(ratios.sum())
     if not without and rest <= max(NOTHING, model.spectrum_.rank_tolerance):
-        without = "No component was discarded, so there is no SPE."
+        without = "No component was discarded, so rows have no distance from the components (no SPE)."
     discarded, moments = None, vars(model).get("_moments")
     if vars(model).get("imputed_") is not None and not without:
         # The model of incomplete rows; a filled table lacks what varies at its holes.

@@ -294,9 +294,14 @@ class _Explained:
         from gramian.answers.explanation import unusual_rows
         from gramian.models.monitor import monitor_of
 
+        explained = []
         with suppress(UnavailableError):  # a kernel without derivatives
-            for one in unusual_rows(monitor_of(self.fitted.model), self.table, result, EXPLAINED):
-                yield f"- {' '.join([one.sentence, *(f'{cause}.' for cause in one.causes)])}"
+            explained = unusual_rows(monitor_of(self.fitted.model), self.table, result, EXPLAINED)
+        yield from (
+            f"- {' '.join([one.sentence, *(f'{cause}.' for cause in one.causes)])}" for one in explained
+        )
+        if explained and self.table.row_names is None:
+            yield from ("", "Rows are counted from 0.")
 
     def _is_small(self) -> bool:
         """Return whether all rows of a table of numbers may be looked at again."""
@@ -386,7 +391,9 @@ class _Explained:
         if self.choices or self.left_out:
             yield f"This model keeps {counted(k, 'component')}. {self._recommended()}"
         if self.choices:
-            answers = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
+            names = {rule: f"{name.partition(' (')[0]} ({rule})" for rule, name in sentences.METHODS.items()}
+            choices = ((names.get(c.rule, c.rule), c) for c in self.choices)
+            answers = [(name, c.answer, c.sentence, RULES[c.rule].trust) for name, c in choices]
             grid = Grid(("rule", "components", "reason", "when to trust it"), answers, kinds="rntt")
             yield Folded("What each rule says, and why", (grid,))
         if self.left_out:
@@ -397,10 +404,10 @@ class _Explained:
         answers = {choice.rule: choice.answer for choice in self.choices}
         if answers.get("parallel") == "0":
             return "None is larger than noise would make it (parallel analysis): keep what you look at."
-        uses = {"fraction": "to compress the data {} (95 % of the variance)"}
-        uses["cv"] = "to predict or to monitor {} (cross-validation)"
+        uses = {"fraction": "keep {} to compress the data (95 % of the variance)"}
+        uses["cv"] = "take {} to predict or to monitor (cross-validation)"
         texts = [text.format(answers[rule]) for rule, text in uses.items() if answers.get(rule, "0") != "0"]
-        return f"Take {', '.join(['2 or 3 to look at', *texts])}. The rules below answer other questions."
+        return f"{'; '.join(['Look at 2 or 3', *texts])}. The rules below answer other questions."
 
     def unusual(self) -> Iterable[Part]:
         """Yield the rows that are largest relative to their limits, and those that contribute most."""

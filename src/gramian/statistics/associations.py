@@ -207,9 +207,9 @@ class Description(Tabulated):
             k = len(self.explained_variance)
             whole = "component" if k == 1 else f"{k} components"
             sentences.append(
-                "Numbers are r2 (eta squared of categories); * marks an adjusted p below "
-                f"{LEVEL:g} (F tests, Benjamini-Hochberg over all pairs). The weighted r2 is the share that "
-                f"the variable explains of the variance of the {whole}."
+                "Each number is the share of the variance of a component that a variable explains (r2, eta "
+                f"squared of categories); * marks more than chance (adjusted p below {LEVEL:g}: F tests, "
+                f"Benjamini-Hochberg over all pairs). The weighted r2 is that share of the {whole}."
             )
         for name, kind, every in zip(self.variables, self.kinds, self.r, strict=True):
             if kind == NUMBER:

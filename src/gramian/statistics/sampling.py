@@ -85,14 +85,14 @@ class Sampling(Tabulated):
         groups = [group for group in self.groups if not self.separated[group].all()]
         if not groups:
             named = named_group(range(k), bool(self.next_separated))
-            return f"Sample: {named} are told apart by {rows}."
+            return f"{rows} are enough to tell {named} apart."
         shown = [named_group(group, group.stop == k and self.next_separated is False) for group in groups]
         more = len(shown) - NAMED
         shown[NAMED:] = [counted(more, "more group")] if more > 0 else []
-        who = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])}, and {shown[-1]}"
-        comma, spans = (",", "spans are") if len(shown) > 1 else ("", "span is")
-        mixed = f"another sample may mix them (only their {spans} determined)"
-        return f"Sample: {who}{comma} cannot be told apart by {rows}: {mixed}."
+        read = "each group" if len(shown) > 1 else "them"
+        span = f"only {'its' if len(shown) > 1 else 'their'} span is determined"
+        mixed = f"another sample may mix them, so read {read} together ({span})"
+        return f"{rows} cannot tell {', nor '.join(shown)} apart: {mixed}."
 
     def _notebook(self) -> Iterator[str | Grid]:
         columns = (self.variances, self.standard_errors, self.ratios, self.ratio_standard_errors)

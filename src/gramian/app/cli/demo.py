@@ -18,7 +18,9 @@ from gramian.app.verb import Option
 from gramian.errors import GramianError
 
 # Of what a command answers, so that the whole demo is one screen.
-SHOWN = re.compile(r"PCA of |Sample: |Certified: |\d+ (components|pictures).*[:.]|.*\.png: ")
+SHOWN = re.compile(
+    r"PCA of |[\d,]+ rows (are enough|cannot) |The eigenvalues |\d+ (components|pictures).*[:.]|.*\.png: "
+)
 
 
 def demo(context: typer.Context, *, out: Annotated[str, Option(short="-o")] = "gramian-demo") -> None:
