@@ -85,9 +85,6 @@ def test_a_plan_adds_up_its_steps_and_prints_them():
         "  1. measure: one pass",
         "  2. iterate: block Krylov",
     ]
-
-
-def test_seconds_and_sizes_in_words():
     for seconds, text in [(0.0, "0.01 s"), (0.3, "0.3 s"), (5, "5 s"), (119, "119 s"), (600, "10 min")]:
         plan = dataclasses.replace(PLAN, steps=(records.Step("a", "b", seconds),))
         assert f"about {text} and" in str(plan)
@@ -132,7 +129,7 @@ def test_components_are_shares_of_a_total():
     assert records.Components(np.array([4.0]), 4.0 + 1e-13, 3, 1, 1e-12).left == 0
 
 
-def test_the_first_pairs_of_a_spectrum():
+def test_the_first_pairs_of_a_spectrum_and_its_rank():
     whole = spectrum([4, 2, 1], rest=np.array([0.5]))
     cut = whole.first(2)
     assert_array_equal(cut.values, [4, 2])
@@ -141,9 +138,6 @@ def test_the_first_pairs_of_a_spectrum():
     assert cut.residuals.size == 2
     assert cut.rank == whole.rank == 4
     assert spectrum([4, 2], vectors=np.empty((2, 0))).first(1).vectors.shape == (2, 0)
-
-
-def test_rank_counts_values_above_the_tolerance():
     assert spectrum([4, 1, 1e-13]).rank == 2
     assert spectrum([4, 1, 1e-13], rank_tolerance=1e-14).rank == 3
     assert spectrum([4], rest=np.array([1.0, 1e-20])).rank == 2
@@ -163,7 +157,7 @@ def test_what_a_repair_changed_in_words():
     assert str(nothing) == "Nothing was clipped: no eigenvalue is negative beyond rounding."
 
 
-def test_a_certificate_reads_like_sentences():
+def test_a_certificate_reads_like_sentences_and_says_why_it_fails():
     lines = str(certificate()).splitlines()
     assert lines[0] == "Certificate: holds (tolerance 1.0e-06 of the largest eigenvalue)."
     assert "Each of the 2 eigenvalues (variances) is within 1.0e-09 (relative" in lines[1]
@@ -176,16 +170,10 @@ def test_a_certificate_reads_like_sentences():
         "by the trace [deterministic]."
     )
     assert len(lines) == 5
-
-
-def test_a_certificate_that_fails_says_why():
     text = str(certificate(ok=False, reasons=("the residuals.", "a missed one."), completeness=None))
     assert "DOES NOT HOLD" in text
     assert "There is no upper bound on eigenvalues that were not computed." in text
     assert text.endswith("Not met: the residuals.\nNot met: a missed one.")
-
-
-def test_completeness_in_words():
     for result, text in [
         (
             records.Completeness("full decomposition", "deterministic", 1.0, 0.0),

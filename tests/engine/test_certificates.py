@@ -352,13 +352,6 @@ def test_the_probe_alone_covers_both_signs(knows):
         assert_true(certificate, exact)
 
 
-def test_nothing_known_is_said():
-    exact, Q = with_spectrum([1.0, 0.5, -0.5, 0.1])
-    operator = Matrix(exact)
-    certificate = replace(certificate_of(operator, handed_over(operator, Q[:, :2])), completeness=None)
-    assert "There is no upper bound on eigenvalues that were not computed." in str(certificate)
-
-
 def test_a_norm_that_is_all_cancellation_proves_nothing():
     """Centring takes nearly all of K away: the difference of the squares is rounding."""
     n = 300
@@ -481,7 +474,7 @@ def test_the_probe_follows_from_the_data_too():
     assert np.abs(seen[0] - seen[len(seen) // 2]).max() > 0.01
 
 
-def test_a_full_decomposition_is_complete():
+def test_a_full_decomposition_is_complete_and_nothing_known_is_said():
     exact, Q = with_spectrum([3.0, 2.0, 1.0, 0.5])
     operator = Matrix(exact)
     certificate = certificate_of(operator, handed_over(operator, Q[:, :2], complete=True))
@@ -489,6 +482,10 @@ def test_a_full_decomposition_is_complete():
     assert certificate.completeness.method == "full decomposition"
     assert certificate.completeness.kind == "deterministic"
     assert "No larger eigenvalue was missed: the decomposition is complete" in str(certificate)
+    exact, Q = with_spectrum([1.0, 0.5, -0.5, 0.1])
+    operator = Matrix(exact)
+    certificate = replace(certificate_of(operator, handed_over(operator, Q[:, :2])), completeness=None)
+    assert "There is no upper bound on eigenvalues that were not computed." in str(certificate)
 
 
 def test_all_pairs_no_pairs_and_the_zero_matrix():

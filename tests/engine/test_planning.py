@@ -66,7 +66,7 @@ def test_the_route_asked_for_is_taken_and_genotypes_have_a_flat_spectrum():
         assert kernel(n, solver=solver).solver == solver
 
 
-def test_an_iteration_that_would_fill_the_space_becomes_a_product():
+def test_an_iteration_has_steps_or_becomes_a_product_where_it_would_fill_the_space():
     cases = [((50, 20), TEN), ((5000, 900), ALL), ((900, 700), HALF), ((3000, 400), Target(count=300))]
     for shape, target in cases:
         result = pca(shape, target, "krylov")
@@ -74,9 +74,6 @@ def test_an_iteration_that_would_fill_the_space_becomes_a_product():
         assert "would fill the whole space" in result.reason
         assert pca(shape[::-1], target, "krylov").solver == "gram"
     assert kernel(10, solver="krylov").solver == "dense"
-
-
-def test_an_iteration_in_steps():
     result = pca((2286, 32256), Target(count=50), "krylov", dtype=F4)
     assert [step.name for step in result.steps] == ["measure", "iterate", "certify", "lift"]
     assert result.arithmetic == "float32"
@@ -94,7 +91,7 @@ def test_a_plan_depends_on_nothing_but_its_arguments(monkeypatch):
     assert [pca((5000, 900)), kernel(3000), pca((5000, 900), dtype=F4)] == first
 
 
-def test_below_the_floor_of_float32_no_route_multiplies_in_it():
+def test_float32_multiplies_above_its_floor_only_and_sparse_rows_are_never_decomposed_whole():
     # The side that is not the smaller one does not count.
     for shape, (target, single) in product(
         ((2000, 400), (400, 2000)),
@@ -104,9 +101,6 @@ def test_below_the_floor_of_float32_no_route_multiplies_in_it():
         assert any(not item.route.form.double for item in items) is single
     tiles = ranked(KernelCosts((900, 5)), SolveRequest(Target(count=200), 1e-5, PLENTY))
     assert all(item.route.form.double for item in tiles)
-
-
-def test_float64_data_are_never_multiplied_in_float32_and_sparse_rows_for_a_covariance_in_memory_only():
     for costs in (TableCosts((9000, 900), F8), TableCosts((9000, 900), F4, True, speed=1e9)):
         assert all(item.route.form.double for item in ranked(costs, SolveRequest(FIVE, 1e-3, PLENTY)))
     sparse = ranked(TableCosts((9000, 900), F4, True), SolveRequest(FIVE, 1e-3, PLENTY))
@@ -114,9 +108,6 @@ def test_float64_data_are_never_multiplied_in_float32_and_sparse_rows_for_a_cova
     assert single == {("covariance", "whole")}
     indefinite = KernelCosts((9000, 9), single=False)
     assert all(item.route.form.double for item in ranked(indefinite, SolveRequest(FIVE, 1e-3, PLENTY)))
-
-
-def test_sparse_data_are_never_decomposed_as_a_whole():
     for shape in [(100, 50), (50, 100), (10**6, 2000), (2000, 10**6)]:
         assert all(
             item.route.solver != "full"
@@ -239,7 +230,7 @@ def test_a_substitute_is_planned_before_any_route_and_counts_in_memory():
         plan(costs, SolveRequest(ALL, 1e-9, 10**9))
 
 
-def test_a_plan_names_what_else_would_do_cheapest_first():
+def test_a_plan_names_what_else_would_do_and_a_long_one_warns():
     result = pca((40_000, 2000), TEN)
     assert 0 < len(result.alternatives) <= 3
     seconds = [other.seconds for other in result.alternatives]
@@ -252,9 +243,6 @@ def test_a_plan_names_what_else_would_do_cheapest_first():
         )
     assert "It took" not in text
     assert "It took 3 s." in str(dataclasses.replace(result, took=3.0))
-
-
-def test_a_long_plan_warns_with_advice_and_a_short_one_is_silent():
     result = pca((10**6, 10**5), ALL)
     assert result.seconds > 3600
     with pytest.warns(CostWarning, match=r"predicted to take about \d+ minutes \(.*\) Sample\."):

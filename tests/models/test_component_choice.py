@@ -188,13 +188,10 @@ def test_other_errors_are_refused(value):
         PCA(max_rmse=value).fit(planted())
 
 
-def test_a_number_and_an_error_are_one_too_many():
+def test_two_choices_and_copies_that_do_not_fit_are_refused_before_work():
     for asked in (3, 0.9, "mle"):
         with pytest.raises(ParameterError, match=r"and max_rmse=1\.0 both set the number of components\."):
             PCA(asked, max_rmse=1.0).fit(planted())
-
-
-def test_copies_that_do_not_fit_are_refused_before_work():
     X = np.broadcast_to(np.zeros(1500), (3000, 1500))
     with pytest.raises(MemoryLimitError, match=", which copies the data, needs about 108 MB of working"):
         PCA("parallel", solver="krylov", memory_limit=40_000_000).plan(X)

@@ -87,11 +87,15 @@ def test_maps_are_exact_to_their_precision_also_far_from_the_origin():
     assert error.ok
 
 
-def test_many_features_are_measured_on_fewer_rows(monkeypatch):
+def test_many_features_are_measured_on_fewer_rows_and_too_many_refused(monkeypatch):
     monkeypatch.setattr("gramian.models.kernel_pca.feature_maps.SAMPLE_ENTRIES", 200)
     model = PolynomialMap(3).fit(data(100))
     assert model.n_features_out_ == 20
     assert model.kernel_error_.pairs == 100
+    model = PolynomialMap(3).fit(data(10, 20))
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
+    with pytest.raises(MemoryLimitError, match=r"2,000 rows x 1,771 features take 28\.3 MB, and 20 MB may"):
+        model.transform(data(2000, 20))
 
 
 def test_pca_of_the_features_is_kernel_pca():
@@ -151,13 +155,6 @@ def test_one_row_or_column_and_features_beyond_the_dtype():
         RandomFourierMap(sigma=1.0).fit([[1e150, 1.0], [2.0, 3.0]])
     with pytest.raises(DataError, match=r"Rows far from the origin round w \. x by inf radians"):
         RandomFourierMap().fit([[1.7e308, 1.0], [1.7e308, 3.0]])
-
-
-def test_a_result_larger_than_the_machine_is_refused(monkeypatch):
-    model = PolynomialMap(3).fit(data(10, 20))
-    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
-    with pytest.raises(MemoryLimitError, match=r"2,000 rows x 1,771 features take 28\.3 MB, and 20 MB may"):
-        model.transform(data(2000, 20))
 
 
 # The three share fit and transform: what differs is where the series is expanded, and the seed.

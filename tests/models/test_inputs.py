@@ -80,7 +80,7 @@ def test_names_of_a_file_are_those_of_a_frame_with_numbers(tmp_path):
         model.transform(frame.rename(columns={2022: 2023}))
 
 
-def test_columns_that_count_from_0_have_no_names():
+def test_columns_that_count_from_0_have_no_names_and_mixed_ones_are_refused():
     X = np.random.default_rng(0).normal(size=(40, 3))
     model = PCA(2).fit(pd.DataFrame(X))
     model.transform(X)
@@ -91,9 +91,6 @@ def test_columns_that_count_from_0_have_no_names():
             fitted.transform(pd.DataFrame(X)[[2, 0, 1]])
         with pytest.warns(UserWarning, match="was fitted without feature names"):
             fitted.transform(pd.DataFrame(X, columns=[7, 8, 9]))
-
-
-def test_mixed_names_are_a_type_error():
     frame = pd.DataFrame(np.eye(3)[:, :2], columns=["a", 1])
     with pytest.raises(InputTypeError, match="Feature names are only supported if all"):
         PCA(1).fit(frame)

@@ -62,12 +62,17 @@ def test_the_error_is_that_of_the_definition():
     assert result.evidence["error"][1] == pytest.approx(total, rel=1e-9)
 
 
-def test_what_it_cannot_be_asked():
+def test_what_it_cannot_be_asked_and_what_has_no_shares():
     assert "too few" in request(planted(n=5)).sentence
     assert "too few" in request(planted()[:, :1]).sentence
     assert request(planted(n=5)).number is None
     K = np.eye(20)
     assert "no rows" in request(K, kernel="precomputed", gamma=None).sentence
+    X = planted(20)
+    model = gramian.KernelPCA(3, kernel=lambda a, b: float(a @ b)).fit(X)
+    assert (model.explained_variance_ratio_ is None) == (
+        first_components(model, 1).explained_variance_ratio_ is None
+    )
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf(sigma=2)", "laplacian(gamma=0.3)"])
@@ -85,14 +90,6 @@ def test_first_components_are_those_of_a_fit_with_fewer(kernel):
     assert_allclose(part.explained_variance_ratio_, fewer.explained_variance_ratio_)
     back = part.inverse_transform(part.transform(new))
     assert_allclose(back, fewer.inverse_transform(fewer.transform(new)), atol=1e-4)
-
-
-def test_first_components_of_an_unproven_kernel_have_no_shares():
-    X = planted(20)
-    model = gramian.KernelPCA(3, kernel=lambda a, b: float(a @ b)).fit(X)
-    assert (model.explained_variance_ratio_ is None) == (
-        first_components(model, 1).explained_variance_ratio_ is None
-    )
 
 
 def test_a_plan_includes_the_fits_that_the_rule_needs():

@@ -199,13 +199,17 @@ def test_fit_of_a_table_with_holes(method, tmp_path):
     assert method == "mean" or errors.mean() < 0.6 * means.mean()
 
 
-def test_new_rows_of_a_model_with_means_get_means():
+def test_new_rows_of_a_model_with_means_get_means_and_pictures_keep_their_shape():
     pca = PCA(K, missing="mean").fit(HOLED)
     means = np.nanmean(HOLED, axis=0)
     assert np.allclose(pca.column_means_, means)
     filled = np.where(HOLES, means, HOLED)
     assert np.allclose(pca.transform(HOLED), pca.transform(filled))
     assert np.allclose(pca.impute(HOLED), filled)
+    pictures = np.where(HOLES, np.nan, WHOLE).reshape(N, 3, 3)
+    pca = PCA(2, missing="em").fit(pictures)
+    assert pca.impute(pictures).shape == (N, 3, 3)
+    assert np.allclose(pca.transform(pictures), PCA(2, missing="em").fit(HOLED).transform(HOLED))
 
 
 def test_scales_and_dtypes():
@@ -537,11 +541,13 @@ def test_partial_fit_says_what_to_do():
     assert PCA(2).partial_fit(pca.impute(HOLED)).n_samples_ == N
 
 
-def test_other_estimators_say_what_to_call_first():
+def test_other_estimators_and_dual_coefficients_say_why_not():
     for estimator in (KernelPCA(2), Whitener()):
         with pytest.raises(DataError, match="Input X contains NaN: 223 values are missing in 78 rows"):
             estimator.fit(HOLED)
         estimator.fit(PCA(K, missing="em").fit(HOLED).impute(HOLED))
+    with pytest.raises(DataError, match='The components of missing="em" are not sums of the rows:'):
+        PCA(2, missing="em").fit(HOLED).dual_coefficients(HOLED)
 
 
 def test_plan_and_complete_data_need_no_imputation():
@@ -553,13 +559,6 @@ def test_plan_and_complete_data_need_no_imputation():
     pca.fit(WHOLE)
     assert (pca.n_missing_, pca.imputed_) == (0, None)
     assert np.array_equal(pca.components_, PCA(K).fit(WHOLE).components_)
-
-
-def test_pictures_with_holes():
-    pictures = np.where(HOLES, np.nan, WHOLE).reshape(N, 3, 3)
-    pca = PCA(2, missing="em").fit(pictures)
-    assert pca.impute(pictures).shape == (N, 3, 3)
-    assert np.allclose(pca.transform(pictures), PCA(2, missing="em").fit(HOLED).transform(HOLED))
 
 
 @pytest.mark.parametrize("method", ["em", "iterative", "mean"])
@@ -628,11 +627,6 @@ def test_a_share_and_an_error_hold_with_the_noise_of_the_model():
         assert PCA(0.8, missing=method).fit(X).explained_variance_ratio_.sum() >= 0.8
         error = PCA(max_rmse=0.8, missing=method).fit(X).reconstruction_error_
         assert np.sqrt(error / 6) <= 0.8
-
-
-def test_coefficients_of_expected_covariances_do_not_exist():
-    with pytest.raises(DataError, match='The components of missing="em" are not sums of the rows:'):
-        PCA(2, missing="em").fit(HOLED).dual_coefficients(HOLED)
 
 
 def test_iterative_imputation_of_a_wide_table_makes_no_square_matrix():

@@ -246,15 +246,12 @@ def test_malformed_descriptions(name, path):
         read_model(path)
 
 
-def test_malformed_headers(path):
+def test_malformed_headers_and_arrays_of_a_dtype_that_numpy_lacks(path):
     begin = BEGINNING + 64 * b"0"
     for rest in (b"", b'"', b'\\"}"}}', b"\xff", b'\\"}"},"a":' + b'{"a":' * 20_000 + b"1" + b"}" * 20_001):
         path.write_bytes(outer(begin + rest))
         with pytest.raises(ModelFileError, match="is damaged"):
             read_model(path)
-
-
-def test_arrays_of_a_dtype_that_numpy_lacks(path):
     whole = path.read_bytes()
     for code in ("BF16", "F8_E4M3", "Q7"):
         header = (

@@ -110,11 +110,15 @@ def test_held_out_rows_are_those_of_models_without_them():
     assert "explained_variance_" not in vars(monitor.model)
 
 
-def test_few_rows_for_the_components_are_warned_of():
+def test_few_rows_for_the_components_and_few_independent_ones_are_named():
     with pytest.warns(FewRowsWarning, match="14 rows are few for limits with 3 components.*Fit at least 15"):
         monitor = Monitor(PCA(3)).fit(X[:14])
     assert "14 rows are few" in str(monitor.limits_)
     assert "rows are few" not in str(Monitor(PCA(3)).fit(X[:15]).limits_)
+    monitor = Monitor(PCA(3)).fit(remembering(100, 0, 0.95))
+    assert monitor.limits_.effective_rows < 15
+    assert "100 rows say as much as" in str(monitor.limits_)
+    assert "independent ones, which are few" in str(monitor.statistics(remembering(50, 1, 0.95)))
 
 
 def remembering(n, seed, phi=0.9):
@@ -180,13 +184,6 @@ def test_few_rows_with_heavy_tails_say_so_and_are_not_left_to_theory():
     assert sum("heavy" in str(one.limits_) for one in normal) <= 2
     # As many rows as the rank needs have it.
     assert "heavy" not in str(Monitor(PCA(3), alpha=0.01).fit(rows[:200]).limits_)
-
-
-def test_few_independent_rows_are_named():
-    monitor = Monitor(PCA(3)).fit(remembering(100, 0, 0.95))
-    assert monitor.limits_.effective_rows < 15
-    assert "100 rows say as much as" in str(monitor.limits_)
-    assert "independent ones, which are few" in str(monitor.statistics(remembering(50, 1, 0.95)))
 
 
 def test_rows_with_missing_values():
@@ -336,7 +333,7 @@ def test_kernels_without_derivatives_have_no_contributors():
         monitor.contributions(NEW[:5])
 
 
-def test_all_components_leave_no_spe():
+def test_all_components_leave_no_spe_but_rounding():
     monitor = Monitor(PCA()).fit(X[:200])
     assert "No component was discarded, so rows have no distance from the components (no SPE)." in str(
         monitor.limits_
@@ -345,9 +342,6 @@ def test_all_components_leave_no_spe():
     assert "SPE" not in table.columns
     assert_allclose(table["T2"], definition(monitor.model_, NEW[:5])[0])
     assert set(monitor.contributions(NEW[:5])) == {"T2"}
-
-
-def test_rounding_is_no_discarded_component():
     plane = (RNG.normal(size=(200, 2)) @ RNG.normal(size=(2, 6))).astype("f4")
     for rows in (plane, plane.astype("f8")):
         assert "(no SPE)" in str(Monitor(PCA(2)).fit(rows).limits_)

@@ -135,7 +135,7 @@ def test_every_kind_of_array(array_kind):
         )
 
 
-def test_frames_and_sparse_scores():
+def test_frames_give_arrays_and_pictures_come_back_as_pictures():
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = KernelPCA(3, kernel="rbf(gamma=0.05) + linear.on('a')").fit(frame)
     new = pd.DataFrame(NEW, columns=list("abcd"))
@@ -145,9 +145,6 @@ def test_frames_and_sparse_scores():
     assert model.inverse_transform(scores).shape == (9, 4)
     with pytest.raises(DataError, match="feature names"):
         model.denoise(new[["b", "a", "c", "d"]])
-
-
-def test_pictures_come_back_as_pictures():
     stack = np.random.default_rng(0).random((20, 3, 4))
     model = KernelPCA(4, kernel="rbf").fit(stack)
     assert model.picture_shape_ == (3, 4)
@@ -273,9 +270,6 @@ def test_components_beyond_the_rank_count_for_nothing():
         assert_array_equal(model.inverse_transform(Z), expected)
         if kernel != "laplacian":
             assert_allclose(expected, A, atol=2e-3)
-
-
-def test_constant_data():
     for kernel in ["rbf", "poly", "laplacian", "linear"]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankWarning)

@@ -213,12 +213,16 @@ class Mine(kernels.RBF):
     """A class of somebody else."""
 
 
-def test_code_cannot_be_saved_and_it_is_said_what_can(tmp_path):
+def test_neither_code_nor_an_unfitted_model_can_be_saved(tmp_path):
     maps = [kernels.RBF().after(one) for one in (lambda rows: rows * 2, np.sin, StandardScaler().fit(X))]
     inside = [2 * kernel.on(slice(None)) for kernel in maps]
     for kernel in (*maps, *inside, inner, lambda x, y: float(x @ y), Mine(sigma=1.0)):
         model = KernelPCA(2, kernel=kernel).fit(X)
         with pytest.raises(ParameterError, match=CODE):
+            model.save(tmp_path / "m.gramian")
+        assert list(tmp_path.iterdir()) == []
+    for model in [PCA(), KernelPCA()]:
+        with pytest.raises(ValueError, match="is not fitted yet"):
             model.save(tmp_path / "m.gramian")
         assert list(tmp_path.iterdir()) == []
 
@@ -233,13 +237,6 @@ def test_a_model_within_a_model_is_saved(tmp_path):
 
 def inner(x, y):
     return float(x @ y)
-
-
-def test_an_unfitted_model_has_nothing_to_save(tmp_path):
-    for model in [PCA(), KernelPCA()]:
-        with pytest.raises(ValueError, match="is not fitted yet"):
-            model.save(tmp_path / "m.gramian")
-        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_damaged_or_unknown_model(tmp_path):
@@ -351,7 +348,7 @@ def test_a_wrong_part_is_named(kind, path, new, what, tmp_path):
         gramian.load(tmp_path / "m.gramian")
 
 
-def test_wrong_arrays_are_named(tmp_path):
+def test_wrong_arrays_and_parameters_of_kernels_are_named(tmp_path):
     path = tmp_path / "m.gramian"
     for array, what in (
         (np.full((2, 8), np.inf), "components_ has entries that are infinite"),
@@ -362,6 +359,16 @@ def test_wrong_arrays_are_named(tmp_path):
         reseal(path, arrays={"state.components_": array})
         with pytest.raises(ModelFileError, match=what):
             gramian.load(path)
+    kernel = ("parameters", "kernel")
+    for path, new, what in (
+        ((*kernel, "left", "factor"), "2", "kernel: left: factor='2' must be a finite number"),
+        ((*kernel, "right"), 7, "kernel: 7 is no kernel object"),
+        ((*kernel, "right", "right", "exponent"), -1, "exponent=-1 must be"),
+    ):
+        KernelPCA(2, kernel=EXPRESSION).fit(X).save(tmp_path / "m.gramian")
+        reseal(tmp_path / "m.gramian", lambda content, path=path, new=new: changed(content, path, new))
+        with pytest.raises(ModelFileError, match=what):
+            gramian.load(tmp_path / "m.gramian")
 
 
 def test_parameters_that_are_arrays_are_saved(tmp_path):
@@ -396,19 +403,6 @@ def test_kernels_inside_of_others_are_checked(tmp_path):
         with suppress(gramian.errors.GramianError):  # of columns that are not there
             assert np.isfinite(twin.inverse_transform(twin.transform(NEW))).all(), (path, new)
     assert len(refused) > 50
-
-
-def test_a_wrong_parameter_of_a_kernel_is_named(tmp_path):
-    kernel = ("parameters", "kernel")
-    for path, new, what in (
-        ((*kernel, "left", "factor"), "2", "kernel: left: factor='2' must be a finite number"),
-        ((*kernel, "right"), 7, "kernel: 7 is no kernel object"),
-        ((*kernel, "right", "right", "exponent"), -1, "exponent=-1 must be"),
-    ):
-        KernelPCA(2, kernel=EXPRESSION).fit(X).save(tmp_path / "m.gramian")
-        reseal(tmp_path / "m.gramian", lambda content, path=path, new=new: changed(content, path, new))
-        with pytest.raises(ModelFileError, match=what):
-            gramian.load(tmp_path / "m.gramian")
 
 
 def test_new_rows_are_mapped_by_one_thing(tmp_path):

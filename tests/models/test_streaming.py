@@ -85,14 +85,6 @@ def test_genotypes_and_files_read_block_by_block(tmp_path):
     assert_allclose(model.singular_values_, PCA(3).fit(large).singular_values_, rtol=1e-9)
 
 
-def test_the_plan_says_one_pass_and_the_attempt_is_told():
-    model = streamed(PCA(2), np.array_split(X, 3))
-    assert "one pass" in str(model.plan_)
-    assert "3 batches" in str(model.plan_)
-    assert "of the rows is stored" in model.plan_.reason
-    assert len(model.attempts_) == 1
-
-
 def test_scale_and_offset_of_the_data_change_nothing():
     base = X - X.mean(axis=0)
     for scale in (1e-95, 1e-40, 1e40, 1e95):
@@ -156,13 +148,7 @@ def test_forgetting_weighs_rows_as_in_numpy(forgetting):
         assert model.certificate_.ok
 
 
-def test_a_stream_that_forgets_all_but_one_row_says_so():
-    model = streamed(PCA(forgetting=1e-12), [X[:50], X[50:51]])
-    with pytest.raises(NotFittedError, match="This PCA instance is not fitted yet: with"):
-        model.transform(X)
-
-
-def test_too_few_rows_are_no_model_and_say_so():
+def test_too_few_or_forgotten_rows_are_no_model_and_say_so():
     model = PCA().partial_fit(X[:1])
     assert not hasattr(model, "components_")
     assert model.n_features_in_ == 8
@@ -173,9 +159,12 @@ def test_too_few_rows_are_no_model_and_say_so():
     with pytest.raises(NotFittedError, match="This PCA instance is not fitted yet: 4 rows were read,"):
         few.summary()
     assert few.partial_fit(X[4:]).n_components_ == 5
+    model = streamed(PCA(forgetting=1e-12), [X[:50], X[50:51]])
+    with pytest.raises(NotFittedError, match="This PCA instance is not fitted yet: with"):
+        model.transform(X)
 
 
-def test_nothing_is_decomposed_before_somebody_asks(monkeypatch):
+def test_nothing_is_decomposed_before_somebody_asks_and_the_plan_says_one_pass(monkeypatch):
     calls = []
     run = module.run
     monkeypatch.setattr(module, "run", lambda *given: calls.append(1) or run(*given))
@@ -190,6 +179,11 @@ def test_nothing_is_decomposed_before_somebody_asks(monkeypatch):
         model.partial_fit(data)
         assert model.explained_variance_.shape == (2,)
         assert len(calls) == 2
+    model = streamed(PCA(2), np.array_split(X, 3))
+    assert "one pass" in str(model.plan_)
+    assert "3 batches" in str(model.plan_)
+    assert "of the rows is stored" in model.plan_.reason
+    assert len(model.attempts_) == 1
 
 
 def test_before_the_first_look_an_attribute_is_not_there_and_then_it_is():

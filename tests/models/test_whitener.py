@@ -353,7 +353,7 @@ def test_few_directions_leave_the_others_at_0(method):
         assert_allclose(model.inverse_transform(Z), back, atol=1e-11)
 
 
-def test_n_components_is_that_of_pca():
+def test_components_rank_and_tolerance_are_those_of_pca():
     X = FULL["separated"]
     assert Whitener(n_components=0.9).fit(X).n_components_ == PCA(0.9).fit(X).n_components_
     with pytest.raises(ParameterError, match="n_components=7 but 60 rows x 6 columns have at most 6"):
@@ -362,6 +362,12 @@ def test_n_components_is_that_of_pca():
         Whitener("cholesky", n_components=2).fit(X)
     model = Whitener("pca", n_components=3).fit(X)
     assert_allclose(model.transform(X), PCA(3, whiten=True, random_state=0).fit_transform(X), atol=1e-12)
+    X = spectrum_matrix(1500, 300, np.geomspace(1, 1e-12, 300), seed=15)
+    model, pca = Whitener().fit(X), PCA().fit(X)
+    assert model.rank_ == pca.rank_ < 300
+    assert model.spectrum_.rank_tolerance == pca.spectrum_.rank_tolerance
+    shown = np.asarray(model.transform(X)) @ model.components_[: model.rank_].T
+    assert_allclose(np.cov(shown.T), np.eye(model.rank_), atol=1e-6)
 
 
 def test_more_components_than_rank_warn_once():
@@ -390,15 +396,6 @@ def test_attributes_of_a_fitted_model():
     assert model.regularization_ is None
     assert (model.n_samples_, model.n_features_in_, model.n_components_, model.rank_) == (80, 4, 4, 4)
     assert Whitener().fit(X).scale_ is None
-
-
-def test_rank_and_tolerance_are_those_of_pca():
-    X = spectrum_matrix(1500, 300, np.geomspace(1, 1e-12, 300), seed=15)
-    model, pca = Whitener().fit(X), PCA().fit(X)
-    assert model.rank_ == pca.rank_ < 300
-    assert model.spectrum_.rank_tolerance == pca.spectrum_.rank_tolerance
-    shown = np.asarray(model.transform(X)) @ model.components_[: model.rank_].T
-    assert_allclose(np.cov(shown.T), np.eye(model.rank_), atol=1e-6)
 
 
 def test_a_matrix_too_large_to_write_out_is_refused():
@@ -499,7 +496,7 @@ def test_nan_and_infinity_are_named():
                 call(X)
 
 
-def test_new_rows_of_another_width_are_refused():
+def test_new_rows_of_another_width_or_far_away():
     model = Whitener("pca", n_components=3).fit(FULL["separated"])
     with pytest.raises(DataError, match="X has 5 features, but Whitener is expecting 6"):
         model.transform(FULL["separated"][:, :5])
@@ -507,9 +504,6 @@ def test_new_rows_of_another_width_are_refused():
         model.inverse_transform(FULL["separated"])
     with pytest.raises(DataError, match="Whitener does not support sparse data, because"):
         model.transform(sp.csr_matrix(np.eye(6)))
-
-
-def test_rows_far_away_and_attributes_of_an_unfitted_model():
     model = Whitener().fit(FULL["separated"])
     far = np.full((1, 6), 1e95)
     W = definition(FULL["separated"], "zca")
