@@ -261,7 +261,7 @@ def _false_sentences(certificate: Any, truth: Truth, missed: Any, known: str) ->
     """What the short and the long text say that is not so, as their words and printed digits have it."""
     top, last = LONG(certificate.values[0]), LONG(certificate.values[-1])
     for name, text in (("short", certificate.brief), ("long", str(certificate))):
-        within = re.search(rf"within {NUMBER} \(relative to the largest", text)
+        within = re.search(rf"(?:within|accurate to) {NUMBER} (?:\(relative to|of) the largest", text)
         assert within is not None
         # Two digits of the long text are rounded to nearest.
         radius = LONG(within[1]) * top * (1 if name == "short" else LONG(1.05))
