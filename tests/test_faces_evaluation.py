@@ -64,7 +64,7 @@ def test_figures_are_those_of_the_protocol(faces, result):
     assert result.faces_kept == pytest.approx(np.mean(kept))
 
 
-def test_rates_are_consistent(result):
+def test_rates_are_consistent_and_the_protocol_is_told(result):
     for row in result.at:
         rates = list(row.false_rejects.values())
         assert rates == sorted(rates)
@@ -74,9 +74,6 @@ def test_rates_are_consistent(result):
     assert result.best == max(result.at, key=lambda row: row.rank1).n_components
     assert sum(times for *_, times in result.confusions) <= 2 * 11 * 3
     assert all(person != other for person, other, _ in result.confusions)
-
-
-def test_the_protocol_is_told(result):
     assert result.protocol["enrolled"] == 3
     assert result.protocol["people"] == 14
     assert result.protocol["leave_out"] == 3
@@ -115,6 +112,8 @@ def test_more_components_than_there_are(faces):
     result = benchmark.evaluate_faces(faces, n_components=[10, 400], splits=1, enrolled=2, far=0.1)
     assert [row.n_components for row in result.at] == [10, 27]
     assert "400 components became 27" in result.notes[0]
+    alone = benchmark.evaluate_faces(faces, n_components=999, splits=1, far=0.1)
+    assert [row.n_components for row in alone.at] == [41]
 
 
 def test_noise_where_nothing_else_is_given(faces):
@@ -124,12 +123,7 @@ def test_noise_where_nothing_else_is_given(faces):
     assert result.at[0].false_accepts is None
 
 
-def test_others_of_another_size(faces):
-    with pytest.raises(DataError, match=r"The pictures are 24x28 \(width x height\), but the model"):
-        benchmark.evaluate_faces(faces, others=drawn_others(3, size=(24, 28)))
-
-
-def test_parameters_outside_of_what_they_may_be(faces):
+def test_parameters_outside_of_what_they_may_be_and_others_of_another_size(faces):
     for settings, message in [
         ({"light": "bright"}, r"is not known\. Allowed:"),
         ({"distance": "far"}, r"is not known\. Allowed:"),
@@ -138,11 +132,8 @@ def test_parameters_outside_of_what_they_may_be(faces):
     ]:
         with pytest.raises(ParameterError, match=message):
             benchmark.evaluate_faces(faces, **settings)
-
-
-def test_one_number_of_components(faces):
-    alone = benchmark.evaluate_faces(faces, n_components=999, splits=1, far=0.1)
-    assert [row.n_components for row in alone.at] == [41]
+    with pytest.raises(DataError, match=r"The pictures are 24x28 \(width x height\), but the model"):
+        benchmark.evaluate_faces(faces, others=drawn_others(3, size=(24, 28)))
 
 
 def test_copies_are_counted_and_kept_together(faces, monkeypatch):
@@ -246,7 +237,7 @@ def crowd(codes, enrolled, originals=None):
     return benchmark.Population(tuple(f"p{i}" for i in range(max(codes) + 1)), codes, enrolled, originals)
 
 
-def test_every_picture_is_on_one_side():
+def test_every_picture_is_on_one_side_and_splits_differ_and_repeat():
     for leave_out in [0, 2]:
         codes = np.repeat(np.arange(6), [3, 4, 5, 6, 4, 4])
         for seed in range(5):
@@ -258,9 +249,6 @@ def test_every_picture_is_on_one_side():
             assert not strangers & (set(codes[chosen.enrolled]) | set(codes[chosen.tested]))
             counts = np.bincount(codes[chosen.enrolled], minlength=6)
             assert set(counts) == ({0, 2} if leave_out else {2})
-
-
-def test_splits_differ_and_repeat():
     codes = np.repeat(np.arange(6), 6)
     masks = [
         benchmark.draw_split(crowd(codes, 3), 0, np.random.default_rng(seed)).enrolled for seed in (0, 0, 1)
@@ -269,24 +257,18 @@ def test_splits_differ_and_repeat():
     assert not np.array_equal(masks[0], masks[2])
 
 
-def test_half_of_the_pictures_are_enrolled_by_default(few):
+def test_people_with_too_few_pictures_are_not_used(few):
     people, notes, usable = benchmark.population(few, None)
     assert (people.enrolled, people.count, notes) == (2, 5, [])
     assert usable.all()
     assert people.names == ("p01", "p02", "p03", "p04", "p05")
     assert people.codes.tolist() == np.repeat(np.arange(5), 4).tolist()
-
-
-def test_people_with_too_few_pictures_are_not_used(few):
     fewer = few.take(np.arange(2, 20))
     people, notes, usable = benchmark.population(fewer, 3)
     assert people.names == ("p02", "p03", "p04", "p05")
     assert usable.tolist() == [False] * 2 + [True] * 16
     assert people.codes.max() == 3
     assert notes == ["1 person with at most 3 pictures not used."]
-
-
-def test_too_few_pictures_or_pictures_of_nobody(few):
     with pytest.raises(DataError, match=r"drawn faces \(seed 0\) does not say who is on its pictures\."):
         benchmark.population(dataclasses.replace(few, people=None), 2)
     with pytest.raises(DataError, match="0 of 5 people have more than 4 pictures, of which some"):

@@ -41,7 +41,7 @@ def test_one_standard_error_by_hand():
     assert candidates.within_one_standard_error(result) == 2
 
 
-def test_ties_go_to_the_smallest_and_then_to_the_first():
+def test_ties_go_to_the_smallest_and_then_to_the_first_and_one_fold_has_no_standard_error():
     result = in_folds([0.1, 0.1], [0.7, 0.9], [0.9, 0.7], sizes=[2, 4, 8])
     assert candidates.best(result) == 1
     assert candidates.best(result[::-1]) == 1
@@ -49,9 +49,6 @@ def test_ties_go_to_the_smallest_and_then_to_the_first():
     assert candidates.best(in_folds([0.2, 0.3, 0.4], [0.4, 0.2, 0.3], [0.3, 0.4, 0.2])) == 0
     assert candidates.best(in_folds([0.8], [0.8], sizes=[3, 3])) == 0
     assert candidates.tolerance(-1e6) == pytest.approx(1e-6)
-
-
-def test_one_fold_has_no_standard_error():
     assert candidates.within_one_standard_error(in_folds([0.5], [0.6])) == 1
 
 

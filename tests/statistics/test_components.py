@@ -20,7 +20,7 @@ def test_names():
     assert component_names(0) == []
 
 
-def test_the_first_largest_entry_decides():
+def test_the_first_largest_entry_decides_and_float32_entries_within_a_thousandth_are_equal():
     for column, sign in [
         ([0.1, -0.9, 0.2], -1),
         ([0.1, 0.9, -0.2], 1),
@@ -33,9 +33,6 @@ def test_the_first_largest_entry_decides():
     ]:
         signs = fixed_signs(np.array(column)[:, None])
         assert signs.tolist() == [sign]
-
-
-def test_float32_entries_within_a_thousandth_are_equal():
     column = np.array([[-0.5], [0.5 + 1e-4]])
     assert fixed_signs(column.astype(np.float32)).tolist() == [-1]
     assert fixed_signs(column).tolist() == [1]
@@ -74,16 +71,13 @@ def table(k):
     return Summary(component_names(k), np.arange(k, 0, -1.0), share, np.cumsum(share))
 
 
-def test_a_summary_prints_as_a_table():
+def test_a_summary_prints_as_a_table_cut_in_print_only_and_says_who_chose_the_number():
     lines = str(table(2)).splitlines()
     assert lines[0].split() == ["standard", "deviation", "explained", "variance", "ratio", "cumulative"]
     assert lines[1].split() == ["PC1", "2", "0.5000", "0.5000"]
     assert lines[2].split() == ["PC2", "1", "0.5000", "1.0000"]
     assert repr(table(2)) == str(table(2))
     assert table(2).rows() == [("PC1", 2.0, 0.5, 0.5), ("PC2", 1.0, 0.5, 1.0)]
-
-
-def test_a_summary_is_cut_in_print_only_and_says_who_chose_the_number():
     lines = str(table(40)).splitlines()
     assert len(lines) == 32
     assert lines[-1] == "... and 10 more"
