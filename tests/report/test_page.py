@@ -103,7 +103,7 @@ def test_a_page_has_everything_and_loads_nothing():
     assert result.loads == []
     assert not {"script", "i", "u"} & set(result.tags)
     assert "default-src 'none'" in page
-    assert result.tags.count("svg") == 7
+    assert result.tags.count("svg") == 6
     labels = re.findall('<figure aria-label="([^"]+)"', page)
     assert labels[:4] == ["Scores", "Biplot", "Loadings", "Correlation circle"]
     colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+)"', page))
@@ -328,3 +328,26 @@ def test_the_first_page_prints_on_one_sheet(tmp_path):
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--print-to-pdf={tmp_path / 'r.pdf'}"]
     subprocess.run([chromium, *flags, str(tmp_path / "r.html")], check=True, capture_output=True, timeout=90)
     assert len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "r.pdf").read_bytes())) == 2
+
+
+def test_the_first_figure_is_that_of_the_headline_and_the_appendix_has_the_scores_then():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2)) @ rng.normal(size=(2, 6)) + 0.2 * rng.normal(size=(400, 6))
+    X[300:340, 2] += 12
+    times = tuple(str(np.datetime64("2024-05-01T00:00:00") + np.timedelta64(5 * i, "m")) for i in range(400))
+    log = Table(X, tuple("abcdef"), row_names=times, source="log.csv")
+    noise = Table(rng.normal(size=(200, 6)), tuple("abcdef"), source="noise.csv")
+    for table, figure in ((log, "control-chart"), (noise, "scree")):
+        whole = sections.explanation(Fitted(gramian.PCA(2, scale="unit").fit(table), table))
+        first = next(one for one in whole.first if not one.title)
+        assert [part.name for part in first.parts] == [figure]
+        shown = [
+            part.name for one in whole.sections for part in sections.flat(one.parts) if hasattr(part, "name")
+        ]
+        assert shown[0] == "scores"
+        assert figure not in shown
+        assert "eigenvalues" not in shown  # bounds of 1e-14 cannot be seen
+    landmarks = gramian.KernelPCA(3, kernel="rbf", gamma=0.1, solver="nystroem", n_landmarks=10).fit(noise)
+    parts = sections.explanation(Fitted(landmarks, noise)).sections
+    shown = [part.name for one in parts for part in sections.flat(one.parts) if hasattr(part, "name")]
+    assert "eigenvalues" in shown

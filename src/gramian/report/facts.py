@@ -47,6 +47,8 @@ class Fitted:
         The arguments of :func:`gramian.scan`; None for data that are not from a file.
     diagnosis : Diagnosis, optional
         Of this model and table, if it is known.
+    answer : Headline, optional
+        Of this model and table, if it is known.
     """
 
     model: Any
@@ -58,6 +60,7 @@ class Fitted:
     format: str = "csv"
     reading: Mapping[str, Any] | None = None
     diagnosis: Diagnosis | None = None
+    answer: Any = None
 
 
 def payload(record: Any, *names: str) -> dict[str, Any]:

@@ -44,6 +44,7 @@ PATIENCE = 10.0  # seconds predicted for one rule
 SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
 EXPLAINED, MOST_EXPLAINED = 3, 2_000_000  # unusual rows with reasons, and numbers of a table looked at again
 PASSING = 1e-7  # of a number, to draw it again
+VISIBLE = 1e-3  # error bound, relative to the largest eigenvalue, that a figure shows
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,8 @@ class _Explained:
         self.diagnosis = fitted.diagnosis
         if self.diagnosis is None:
             self.diagnosis = diagnosis_of(self.given, None if self.others else self.table)
-        self.answer = headline(self.model, self.table, seen and seen.scores, self.diagnosis)
+        scores = None if seen is None else seen.scores
+        self.answer = fitted.answer or headline(self.model, self.table, scores, self.diagnosis)
         self.figure = self._first_figure()
 
     def whole(self) -> Explanation:
@@ -236,11 +238,12 @@ class _Explained:
 
     def _first_figure(self) -> Drawing | None:
         """Return the figure of the first page, which the appendix does not repeat."""
-        if self.answer.figure == "control-chart":
-            return Drawing("control-chart", lambda: figures.control_chart(self.fitted.model, self.table))
-        if self.survey is not None:
+        name = self.answer.figure
+        if name == "control-chart":
+            return Drawing(name, lambda: figures.control_chart(self.fitted.model, self.table))
+        if name == "scores" and self.survey is not None:
             return self._scores(self.answer.pair)
-        if self.k and self.kind.linear and self.model.n_features_in_ > 1:
+        if name != "scree" and self.k and self.kind.linear and self.model.n_features_in_ > 1:
             return self._components()
         return Drawing("scree", lambda: figures.scree(self.model, self.choices or None)) if self.k else None
 
@@ -324,7 +327,8 @@ class _Explained:
             elif self.others:
                 yield "These are not the rows of the fit."
             table = data if seen.shown is None else replace(data, **data.labels_at(seen.shown))
-            drawn = [self._scores((1, 2))] if self.answer.pair != (1, 2) else []
+            shown = (self.answer.figure, self.answer.pair) == ("scores", (1, 2))
+            drawn = [] if shown else [self._scores((1, 2))]
             if self.kind.linear and not self.pictures and model.n_features_in_ > 1 and self.k > 1:
                 drawn.append(Drawing("biplot", lambda: figures.biplot(model, table, mapped=seen.scores)))
             yield Beside((*drawn,))
@@ -453,9 +457,12 @@ class _Explained:
         yield from sentences.as_items(getattr(self.given, "notes_", ()))
 
     def exactness(self) -> Iterable[Part]:
-        if self.k:
+        lines, certificate = sentences.exactness_lines(self.model), self.model.certificate_
+        if self.k and (certificate.upper - certificate.values > VISIBLE * certificate.values[:1]).any():
             bounds = Drawing("eigenvalues", lambda: figures.eigenvalues(self.model))
-            yield Beside((bounds, (*sentences.exactness_lines(self.model),)))
+            yield Beside((bounds, (*lines,)))
+        elif self.k:
+            yield from lines
 
     def computed(self) -> Iterable[Part]:
         yield from sentences.computed_lines(self.model, self.fitted.seconds)

@@ -216,9 +216,9 @@ def fit(
         made.fit(data)
     seconds, table = time.perf_counter() - start, tables.completed(made, data)
     diagnosis, command = diagnosis_of(made, table), tuple(context.command)
-    answer = headline(made, table, scores, diagnosis).sentences[:1] if made.model_kind.has_components else ()
-    lines = [*answer, sentences.in_brief(made), *sentences.used_lines(made, table), ""]
-    kinds = loadings or "unit", format or "csv"
+    answer = headline(made, table, scores, diagnosis)
+    lines = [*answer.sentences[:1], sentences.in_brief(made), *sentences.used_lines(made, table), ""]
+    kinds, known = (loadings or "unit", format or "csv"), (diagnosis, answer if data.in_memory else None)
     return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),
         lambda: {
@@ -231,7 +231,7 @@ def fit(
             "versions": facts.versions(),
         },
         model=made,
-        fitted=facts.Fitted(made, table, scores, command, seconds, *kinds, context.reading, diagnosis),
+        fitted=facts.Fitted(made, table, scores, command, seconds, *kinds, context.reading, *known),
     )
 
 
