@@ -682,6 +682,7 @@ def test_of_proteins_one_quantity_is_analysed_sample_by_sample():
     )
     assert table.values.shape == (6, 40)
     assert (found.reading["na_values"], found.reading["transform"]) == (["0"], "log")
+    assert found[0].why.endswith('have 0, which means "not measured" in tables of proteins')
     gone = [one.why for one in found if one.option == "drop" and one.value == "Intensity C1"]
     assert gone == ['"Intensity C1" is none of 6 columns such as "LFQ intensity C1"']
     lines = (STRANGE / "proteins.txt").read_text().splitlines()
@@ -700,7 +701,9 @@ def test_answers_in_words_are_proposed_with_their_order_and_one_column_is_said()
     assert (
         found[0].line().startswith("answers=['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly")
     )
-    assert (found[0].evidence["columns"], "drop" in found.reading) == (["Q1", "Q2", "Q3", "Q4", "Q5"], False)
+    assert found[0].evidence["columns"] == ["Q1", "Q2", "Q3", "Q4", "Q5"]
+    assert found.reading["drop"] == ["age"]  # rather than a scale for its sake
+    assert not found.parameters
     assert not found.alone
     for chosen in ({"answers": found[0].value}, {"drop": ["Q1", "Q2", "Q3", "Q4"]}):
         assert "answers" not in gramian.propose(scan(STRANGE / "survey.csv", **chosen)).reading
@@ -720,6 +723,22 @@ def test_a_column_beside_a_spectrum_leaves_and_the_spectrum_is_not_scaled():
     assert brief(found) == "drop=Brix"
     assert found[0].why == '"Brix" is none of the 60 columns along an axis'
     assert not gramian.propose(X)
+
+
+def test_a_column_beside_answers_leaves_and_these_are_not_scaled():
+    rng = np.random.default_rng(0)
+    level = rng.normal(3.5, 1, (200, 1))
+    items = np.clip(np.rint(level + rng.normal(0, 1, (200, 8))), 1, 6)
+    items[:, 7] = np.minimum(items[:, 7], 5)  # whose largest answer nobody gave
+    X = frame(items, [f"item {j}" for j in range(8)])
+    weight = X.assign(weight=rng.normal(70, 12, 200).round(1))
+    found = gramian.propose(weight)
+    assert brief(found) == "drop=weight"
+    assert found[0].why == '"weight" is none of the 8 columns of whole numbers from 1 to 6'
+    assert not gramian.propose(X)
+    # Of counts, or few answers, or beside as many others, none is an exception.
+    for some in (weight.iloc[:, 4:], weight.assign(**{f"w{j}": rng.normal(70, 12, 200) for j in range(7)})):
+        assert "drop" not in gramian.propose(some).reading
 
 
 def test_many_columns_whose_names_differ_in_a_number_are_judged_by_values():

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +29,7 @@ from gramian.statistics.units import (
 )
 from gramian.tables.cells import is_number
 from gramian.tables.codes import codes_of
-from gramian.tables.column_features import chance
+from gramian.tables.column_features import chance, tokens
 from gramian.tables.names import are_variables
 from gramian.tables.preview import Column, Preview
 from gramian.tables.reading import ReadingOptions, one_name
@@ -41,10 +40,20 @@ from gramian.tables.treatment import with_transform
 
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
-PLURALS = {"holes": "columns that miss many values", "copy": "copies", "text": "columns of text"}
+PLURALS = {
+    "holes": "columns that miss many values",
+    "copy": "copies",
+    "text": "columns of text",
+    "odd": "odd columns",
+}
 LARGEST = 1e100  # number that distances are computed of
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
-MOST_ODD = 5  # columns beside those along an axis
+MOST_ODD = 5  # columns beside those along an axis, or answers
+RATED, HIGHEST, BEYOND = (
+    5,
+    11,
+    3.0,
+)  # columns of one scale, its largest number, times which others go beyond it
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 FEW_ROWS = 5  # of each group of a label with more groups
 # Kinds of labels, the best first; roles of numbers that name groups.
@@ -62,18 +71,12 @@ DEEP_ROWS, DEEPER, FOLLOWED = 4, 1.5, 0.5  # rows, ratio of their sums and r2 wi
 NEAR = 1e-8  # difference of products of such columns with a vector
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
 MOST_IMPUTING = 8
-MOST_SHOWN, MOST_NAMED = 8, 12  # kinds of columns to leave out, each with a line; names in it
+MOST_SHOWN, MOST_NAMED = 8, 12  # columns in a question; names of those to leave out in a line
 KNOWN = {one.name for one in fields(ReadingOptions)}
 ADDED = ("drop", "na_values", "exclude")  # to what a user chose
 
 
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\S+", text))
-
-
-GENE_WORDS = _words(
-    "gene genes geneid symbol ensembl probe probeset transcript otu asv protein peptide locus taxon"
-)
+GENES = re.compile("genes?|geneid|symbol|ensembl|probe(set)?|transcript|otu|asv|protein|peptide|locus|taxon")
 BLOCKS = ("lfq", "maxlfq", "intensity", "abundance", "quantity", "area")  # of proteins, the best first
 SAMPLES = r"(sample|gsm|[sed]rr|tcga|patient|cell|ctrl|control|treated|tumou?r|normal|wt|ko)[-_. ]?\w*\d.*"
 
@@ -187,23 +190,10 @@ class Proposals(Members[Proposal]):
 
     def lines(self) -> list[str]:
         """Return a line each; columns that are left out for one kind of reason share a line."""
-        kinds: dict[str, list[Proposal]] = {}
-        for one in self.items:
-            if one.option == "drop":
-                kinds.setdefault(one.evidence["reason"], []).append(one)
-        late = list(kinds)[MOST_SHOWN - 1 :] if len(kinds) > MOST_SHOWN else []
-        rest = [one for kind in late for one in kinds.pop(kind)]
-        lines, said = [], set[str]()
-        for one in self.items:
-            kind = one.evidence["reason"] if one.option == "drop" else ""
-            if not kind:
-                lines.append(one.line())
-            elif kind in kinds and kind not in said:
-                lines.append(_together(kind, kinds[kind]))
-                said.add(kind)
-        if rest:
-            lines.append(f"drop={[one.value for one in rest]!r}: for other reasons")
-        return lines
+        kinds: dict[Any, list[Proposal]] = {}
+        for at, one in enumerate(self.items):
+            kinds.setdefault(one.evidence["reason"] if one.option == "drop" else at, []).append(one)
+        return [_together(kind, some) for kind, some in kinds.items()]
 
     def question(self) -> str:
         """Return which columns may be no measures, or that one is left, in one line; else ""."""
@@ -216,8 +206,8 @@ class Proposals(Members[Proposal]):
         return "\n".join([*lines, *filter(None, [self.question()])])
 
 
-def _together(kind: str, drops: Sequence[Proposal]) -> str:
-    """Return the line of columns that are left out for one kind of reason."""
+def _together(kind: Any, drops: Sequence[Proposal]) -> str:
+    """Return the line of a proposal, or of columns that are left out for one kind of reason."""
     if len(drops) == 1:
         return drops[0].line()
     names = [one.value for one in drops[:MOST_NAMED]]
@@ -511,23 +501,19 @@ class _Table:
                 yield Proposal("drop", column.name, f"{self._called(column)} {why}", _facts(column, kind))
             else:
                 numbers.append(column)
-        yield from self._beside_an_axis(numbers)
+        yield from self._beside_a_block(numbers)
         if self.seen.named and self.rows >= FEWEST:
             yield from _copies(numbers)
 
-    def _beside_an_axis(self, numbers: Sequence[Column]) -> Iterator[Proposal]:
-        """Yield the few columns beside many that are neighbours on an axis, such as wavelengths."""
-        names = [column.name for column in numbers]
-        along = [name for name in names if is_number(name)]
-        odd = [column for column in numbers if column.name not in along]
-        if (
-            self.seen.named
-            and 0 < len(odd) <= MOST_ODD
-            and len(along) >= AXIS
-            and column_axis(along) is not None
-        ):
-            for column in odd:
-                why = f'"{column.name}" is none of the {len(along):,} columns along an axis'
+    def _beside_a_block(self, numbers: Sequence[Column]) -> Iterator[Proposal]:
+        """Yield the few columns beside many that are neighbours on an axis, or answers of one scale."""
+        names = {column.name for column in numbers}
+        along, what = {name for name in names if is_number(name)}, "columns along an axis"
+        if len(along) < AXIS or column_axis([one.name for one in numbers if one.name in along]) is None:
+            along, what = _of_one_scale(numbers)
+        if self.seen.named and 0 < len(names - along) <= min(MOST_ODD, len(along) - 1):
+            for column in (one for one in numbers if one.name not in along):
+                why = f'"{column.name}" is none of the {len(along):,} {what}'
                 yield Proposal("drop", column.name, why, _facts(column, "odd"))
 
     def _is_swapped(self) -> bool:
@@ -541,7 +527,7 @@ class _Table:
             return False
         genes = are_variables(column.first) or bool(self.block)
         # "symbol" names shares too, and "Probe" is German for sample: samples have one unit.
-        genes |= bool(words_of(column.name) & GENE_WORDS) and self._units(numbers)[0] is None
+        genes |= any(map(GENES.fullmatch, tokens(column.name))) and self._units(numbers)[0] is None
         samples = sum(bool(re.fullmatch(SAMPLES, one.name, re.IGNORECASE)) for one in numbers)
         return bool(genes or (samples > 0.8 * len(numbers) and self.rows > 2 * len(numbers)))
 
@@ -609,17 +595,15 @@ class _Table:
 # ---------------------------------------------------------------- rules for one column
 
 
-@lru_cache(1 << 14)
-def words_of(name: str) -> frozenset[str]:
-    """Return the words in the name of a column.
-
-    Examples
-    --------
-    >>> sorted(words_of("sampleId_2"))
-    ['id', 'sample']
-    """
-    parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return frozenset(re.findall(r"[^\W\d_]+", parts.casefold()))
+def _of_one_scale(columns: Sequence[Column]) -> tuple[set[str], str]:
+    """Return the columns of answers, whole numbers up to a small one, if another one goes far beyond."""
+    ranges = {one.name: (one.low or 0.0, one.high or 0.0) for one in columns if one.whole}
+    (low, high), count = Counter(ranges.values()).most_common(1)[0] if ranges else ((0.0, 0.0), 0)
+    far = any((one.high or 0.0) > BEYOND * high for one in columns)
+    if count < RATED or low not in (0, 1) or not low + 1 < high <= HIGHEST or not far:
+        return set(), ""
+    found = {name for name, ends in ranges.items() if low <= ends[0] <= ends[1] <= high}
+    return found, f"columns of whole numbers from {low:.0f} to {high:.0f}"
 
 
 def among_numbers(column: Column) -> str:
@@ -729,11 +713,11 @@ def _block(columns: Sequence[Column]) -> list[str]:
     several = {one: some for one, some in blocks.items() if len(some) >= 3 and alike[frozenset(some)] > 1}
 
     def rank(prefix: str) -> tuple[int, int]:
-        found = [BLOCKS.index(word) for word in words_of(prefix) & {*BLOCKS}]
+        found = [BLOCKS.index(word) for word in tokens(prefix) if word in BLOCKS]
         return min(found, default=len(BLOCKS)), -len(several[prefix])
 
     best = min(several, key=rank, default="")
-    return list(several[best].values()) if words_of(best) & {*BLOCKS} else []
+    return list(several[best].values()) if set(BLOCKS).intersection(tokens(best)) else []
 
 
 def _is_determined(column: Column, others: Sequence[Column]) -> bool:
@@ -821,9 +805,9 @@ def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     for code, names in codes.items():
         found.append(f"{code:.12g}")
         have = "has" if len(names) == 1 else "have"
-        why.append(
-            f"{_quoted(names)} {have} {code:.12g}, apart from all other values, as a code of missing ones"
-        )
+        apart = "apart from all other values, as a code of missing ones"
+        meaning = 'which means "not measured" in tables of proteins' if names is zeros else apart
+        why.append(f"{_quoted(names)} {have} {code:.12g}, {meaning}")
     if beyond:
         have, many = "has" if len(beyond) == 1 else "have", sum(beyond.values())
         why.append(f"{_quoted(beyond)} {have} {counted(many, 'infinite value')}")

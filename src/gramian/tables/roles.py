@@ -166,18 +166,13 @@ def roles_of(seen: Preview) -> Roles:
     numbers = [one for one in seen.columns if one.sample is not None and one.name != seen.row_names]
     texts = sum(one.sample is None for one in seen.columns)
     found = {one.name: _of_text(one, seen.rows) for one in seen.columns if one.sample is None}
-    if seen.rows < FEWEST:
-        found |= {
-            one.name: _constant(one) or Role(one.name, "measure", 0.5, "is a number") for one in numbers
-        }
-    elif numbers:
-        many = len(numbers) > MOST_JUDGED
-        judged = numbers[: MOST_JUDGED // 2] + numbers[-MOST_JUDGED // 2 :] if many else numbers
-        if many:
-            rest = numbers[MOST_JUDGED // 2 : -MOST_JUDGED // 2]
-            found |= {one.name: _constant(one) or Role(one.name, "measure", 1.0, IN_MANY) for one in rest}
-        facts = features(judged, seen.rows, texts)
-        found |= {one.name: one for one in _judged(judged, facts, seen.named)}
+    few, half = seen.rows < FEWEST, MOST_JUDGED // 2
+    judged = [] if few else numbers[:half] + numbers[max(half, len(numbers) - half) :]
+    sure, why = (0.5, "is a number") if few else (1.0, IN_MANY)
+    rest = numbers if few else numbers[half:-half]
+    found |= {one.name: _constant(one) or Role(one.name, "measure", sure, why) for one in rest}
+    if judged:
+        found |= {one.name: one for one in _judged(judged, features(judged, seen.rows, texts), seen.named)}
     doubtful = [one for one in found.values() if one.otherwise]
     if len(doubtful) > max(MOST_DOUBTFUL, len(numbers) // 2):  # they are of one kind, and no exceptions
         found |= {one.name: replace(one, why="varies freely", otherwise="") for one in doubtful}
