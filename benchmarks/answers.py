@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 import gramian
+from gramian.answers.departure import Departure
+from gramian.answers.diagnose import diagnosis_of
+from gramian.report.headline import headline
 from gramian.statistics.causes import causes_of
+from gramian.statistics.clusters import Parted
 from gramian.statistics.separation import CHANCE, separation_of
+from gramian.tables.table import Table
 
 TABLES = Path(__file__).parents[1].parent / "shared" / "data" / "roles" / "tables"
+CHECKED = Path(__file__).with_name("answers.json")  # the first sentence of public tables, read by a person
 KINDS = ("decimal point", "sign", "unit", "swapped", "missing", "copied row", "unit of the row")
 FEWEST_ROWS, FEWEST_COLUMNS = 40, 3
 
@@ -83,11 +93,117 @@ def of_groups(count: int) -> None:
     print(f"{'tables without a difference in which a column differs (p < .05)':40}  {false:.3f}")
 
 
+def cloud(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return rows of one group around three directions, with normal, heavy or skewed tails, or in steps."""
+    F, noise = rng.normal(size=(n, 3)), rng.normal(size=(n, d))
+    kind = int(rng.integers(5))
+    if kind == 1:
+        F, noise = rng.standard_t(3, size=F.shape), rng.standard_t(3, size=noise.shape)
+    elif kind == 2:
+        F = rng.uniform(-1.7, 1.7, size=F.shape)
+    X = F @ rng.normal(size=(3, d)) + noise * rng.uniform(0.3, 1.0)
+    return np.exp(X / 2) if kind == 3 else np.clip(np.round(X), -2, 2) if kind == 4 else X
+
+
+def of_time(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return rows of three factors that remember, some with noise that remembers or has heavy tails."""
+    F, rho = rng.normal(size=(n, 3)), rng.uniform(0.3, 0.97)
+    noise = rng.standard_t(5, size=(n, d)) if rng.random() < 0.5 else rng.normal(size=(n, d))
+    for i in range(1, n):
+        F[i] = rho * F[i - 1] + np.sqrt(1 - rho**2) * F[i]
+    if rng.random() < 0.5:
+        noise[1:] = 0.6 * noise[:-1] + 0.8 * noise[1:]
+    return F @ rng.normal(size=(3, d)) / 2 + rng.uniform(0.2, 0.6) * noise
+
+
+def simulated_answers(kind: str, rng: np.random.Generator) -> tuple[str, bool]:
+    """Return what is said first of a simulated table of a kind, and whether it is right."""
+    n, d = int(rng.integers(60, 500)), int(rng.integers(4, 25))
+    names: tuple[str, ...] = tuple(f"c{j}" for j in range(d))
+    truth: dict[str, object] = {}
+    rows = None
+    if kind == "unrelated columns":
+        X = rng.normal(size=(n, d)) if rng.random() < 0.5 else rng.exponential(size=(n, d))
+    elif kind in ("one cloud", "two groups"):
+        X = cloud(rng, n, d) if kind == "one cloud" else rng.normal(size=(n, 3)) @ rng.normal(size=(3, d))
+        truth["group"] = np.arange(n) < n * rng.uniform(0.15, 0.5)
+        if kind == "two groups":
+            X = X + rng.normal(size=(n, d)) + np.outer(truth["group"], rng.normal(0, 5, d))
+    elif kind in ("process", "process with a fault"):
+        n = int(rng.integers(200, 1500))
+        X, j, begin = of_time(rng, n, d), int(rng.integers(d)), int(rng.integers(n // 2 + 10, n - 40))
+        end = begin + int(rng.integers(25, 40))
+        truth |= {"column": names[j], "rows": range(begin, end)}
+        if kind == "process with a fault":
+            X[begin:end, j] += rng.choice([-1, 1]) * rng.uniform(2, 8) * X[:, j].std()
+        start = np.datetime64("2024-01-01T00:00:00")
+        rows = tuple(str(start + np.timedelta64(10 * i, "m")).replace("T", " ") for i in range(n))
+    else:
+        places = np.linspace(900, 1700, 200)
+        names = tuple(f"{place:.1f} nm" for place in places)
+        truth["peak"], width = rng.uniform(950, 1650), rng.uniform(15, 60)
+        band = np.exp(-(((places - float(truth["peak"])) / width) ** 2))
+        X = np.outer(rng.lognormal(0, 0.5, n), band) + rng.uniform(0.005, 0.05) * rng.normal(size=(n, 200))
+    table = Table(X, names, row_names=rows)
+    model = gramian.PCA(min(4, d - 1), scale=None if kind == "spectra" else "unit").fit(table)
+    found = headline(model, table, model.transform(table), diagnosis_of(model, table))
+    evidence, said = found.evidence, found.sentences[0]
+    if kind == "spectra":
+        told = re.search(r"peaks at ([\d,.]+) nm\.", said)
+        return "peak" if told else found.kind, bool(told) and abs(
+            float(told[1].replace(",", "")) - float(truth["peak"])
+        ) <= 10
+    if isinstance(evidence, Departure):
+        return "time", kind == "process with a fault" and evidence.column == truth["column"]
+    if isinstance(evidence, Parted):
+        same = (evidence.above == truth.get("group", np.zeros(n, dtype=bool))).mean()
+        return "clusters", kind == "two groups" and max(same, 1 - same) > 0.9
+    return found.kind, found.kind != "noise" or kind == "unrelated columns"
+
+
+def of_kinds(count: int) -> None:
+    """Print what is said of simulated tables of each kind, and how often that is wrong."""
+    print(f"\n{count} tables of each kind: what is said first, and how often it is wrong")
+    kinds = ("unrelated columns", "one cloud", "two groups", "process", "process with a fault", "spectra")
+    for kind in kinds:
+        rng = np.random.default_rng(2)
+        said = Counter(simulated_answers(kind, rng) for _ in range(count))
+        about = Counter()
+        for (what, _), number in said.items():
+            about[what] += number
+        wrong = sum(number for (_, right), number in said.items() if not right)
+        described = kind == "unrelated columns"  # components of noise are not worth a description
+        wrong += sum(number for (what, _), number in said.items() if described and what == "components")
+        texts = ", ".join(f"{what} {number}" for what, number in about.most_common())
+        print(f"{kind:22} {wrong / count:.3f}  {texts}")
+
+
+def of_public_tables(write: bool) -> None:
+    """Print the first sentences of public tables that differ from those that were checked by hand."""
+    known = json.loads(CHECKED.read_text(encoding="utf-8"))
+    found = dict[str, str]()
+    for name in known:
+        ran = subprocess.run(
+            [sys.executable, "-m", "gramian", "fit", TABLES / name],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found[name] = ran.stdout.splitlines()[0]
+    changed = [name for name in known if found[name] != known[name]]
+    print(f"\n{len(known)} public tables whose first sentence was checked: {len(changed)} differ now")
+    for name in changed:
+        print(f"{name}\n  checked: {known[name]}\n  now:     {found[name]}")
+    if write:
+        CHECKED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Print a line for each kind of fault, and for rows without one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--faults", type=int, default=100, help="of each kind")
     parser.add_argument("--tables", type=int, default=300, help="simulated, of each kind")
+    parser.add_argument("--write", action="store_true", help="keep the sentences of public tables: read them")
     parser.add_argument("--show", action="store_true", help="print what is said of untouched rows")
     arguments = parser.parse_args()
     tables = [found for path in sorted(TABLES.glob("*.csv")) if (found := measures(path)) is not None]
@@ -120,6 +236,8 @@ def main() -> None:
     right, wrong = (sum(n for (_, what), n in said.items() if what == which) for which in ("right", "wrong"))
     print(f"precision {right / max(right + wrong, 1):.3f}")
     of_groups(arguments.tables)
+    of_kinds(arguments.tables)
+    of_public_tables(arguments.write)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from gramian.tables.table import Table
 
 DESCRIBED = 2  # components
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
+APART = 0.9  # share of the rows of every group that is right, from which groups are told apart
 UNTOLD = 0.1  # share of permuted labels as good as theirs, above which groups are said not to be told apart
 LONGEST_NAME = 60  # characters
 PEAKS, PROMINENT = 2, 0.5  # of a curve of loadings that are named, and their prominence relative to its range
@@ -114,9 +115,12 @@ def _groups(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis
     elif result.p > CHANCE:
         return None
     else:
-        rates = f"for {_rounded(result.right)} of left-out rows, and {_rounded(result.chance)} by chance"
-        least = "" if result.component is None else f", least along PC{result.component + 1}"
-        said = f"The {of} overlap{least} (the nearest group is right {rates})."
+        shares = _rounded(result.right), _rounded(result.chance)
+        rates = f"right for {shares[0]} of left-out rows, and for {shares[1]} by chance"
+        along = "" if result.component is None else f" along PC{result.component + 1}"
+        said = f"The {of} overlap{along and f', least{along}'} (the nearest group is {rates})."
+        if result.least >= APART:
+            said = f"The {of} are told apart by several components together: the nearest group is {rates}."
     return Headline("groups", (said,), pair=result.pair, evidence=result)
 
 
@@ -224,13 +228,24 @@ def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnos
     above = int(found.above.sum())
     group = found.above if 2 * above <= len(Z) else ~found.above
     by = _columns_of(model, found.component, group is found.above, table, group, ~group)
+    why = f"the smaller has{by.removeprefix(', by')}" if by else ""
+    X = table.values
+    if isinstance(X, np.ndarray) and X.shape == (len(Z), model.n_features_in_):
+        names = feature_names_of(model)
+        same = [_name(names[j]) for j, x in enumerate(X.T) if _is_split(x, group)]
+        why = f"they are the two values of {_and(same)}" if same else why
+    sizes = f"{len(Z) - group.sum():,} and {group.sum():,}{why and f': {why}'}"
     said = (
-        f"The rows form at least two groups along PC{found.component + 1}, of {len(Z) - group.sum():,} and "
-        f"{group.sum():,}{': the smaller has' + by.removeprefix(', by') if by else ''} (one group without a "
-        "gap looks like this in fewer than 1 of 1,000 tables)."
+        f"The rows form at least two groups along PC{found.component + 1}, of {sizes} (rows of one group "
+        "look like this in fewer than 1 of 100 tables)."
     )
     pair = (1, 2) if found.component < 2 else (found.component + 1, 1)
     return Headline("clusters", (said,), pair=pair, evidence=found)
+
+
+def _is_split(x: npt.NDArray[Any], group: npt.NDArray[np.bool_]) -> bool:
+    """Return whether a column has one value in a group, and one other in all other rows."""
+    return bool((x[group] == x[group][0]).all() and (x[~group] == x[~group][0]).all())
 
 
 # ------------------------------------------------------------------ components

@@ -28,7 +28,7 @@ from gramian.tables.table import Table
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
-DRAWN = ("scores", "scree", "loadings", "biplot", "correlation-circle")
+DRAWN = ("scores", "scree", "loadings", "biplot", "correlation-circle", "control-chart")
 DESCRIBED = 10  # components in the tables of rows and columns
 OWN = re.compile(
     r"(model\.gramian|summary\.md|report\.html"

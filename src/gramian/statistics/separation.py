@@ -12,6 +12,7 @@ from gramian.core.checks import evenly
 from gramian.core.records import FloatArray, IntArray
 
 PERMUTATIONS, CHANCE = 199, 0.01  # and the share of them that may be as good
+FEW, SPREAD = 29, 6.0  # permutations that are enough where the labels are so many of their deviations better
 COMPONENTS, ROWS = 5, 1000  # the first, and evenly spaced ones, that are looked at
 MOST_GROUPS, FEWEST = 50, 3  # and rows of a group
 PARTED = 0.9  # share of the rows of either side that are on it
@@ -28,8 +29,11 @@ class Separation:
         Share of the rows whose nearest group mean is that of their own group, without the row itself.
     chance : float
         The same with permuted labels, in the mean.
+    least : float
+        The same share in the group where it is smallest.
     p : float
-        Share of permutations, and of the labels themselves, that are as good.
+        Share of permutations, and of the labels themselves, that are as good; 0 where no permutation comes
+        near.
     component : int or None
         The component, from 0, that parts some groups from all others; else one after the second, if it has
         at least ``TELLING`` times the share of variance between groups of either of the first two.
@@ -43,6 +47,7 @@ class Separation:
 
     right: float
     chance: float
+    least: float
     p: float
     component: int | None = None
     group: tuple[str, ...] = ()
@@ -89,25 +94,31 @@ def separation_of(scores: FloatArray, groups: npt.NDArray[Any]) -> Separation | 
     Z = Z / np.maximum(np.abs(Z).max(axis=0), np.finfo(np.float64).tiny)
     if len(kinds) < 2 or np.bincount(codes).min() < 2 or not Z.any():
         return None
-    right, rng = _nearest(Z, codes), np.random.default_rng(0)
-    permuted = np.array([_nearest(Z, rng.permutation(codes)) for _ in range(PERMUTATIONS)])
-    p = (1 + int((permuted >= right).sum())) / (1 + PERMUTATIONS)
+    hits, rng = _nearest(Z, codes), np.random.default_rng(0)
+    right = float(hits.mean())
+    permuted = np.array([_nearest(Z, rng.permutation(codes)).mean() for _ in range(FEW)])
+    clear = right > permuted.mean() + SPREAD * permuted.std()
+    if not clear and (permuted >= right).sum() <= FEW / 4:
+        more = [_nearest(Z, rng.permutation(codes)).mean() for _ in range(PERMUTATIONS - FEW)]
+        permuted = np.concatenate([permuted, more])
+    rates = right, float(permuted.mean()), float((np.bincount(codes, hits) / np.bincount(codes)).min())
+    p = 0.0 if clear else (1 + int((permuted >= right).sum())) / (1 + len(permuted))
     side = _parted(Z, codes, len(kinds)) if p <= CHANCE else None
     if side is None:
         between = np.array([np.bincount(codes, z) ** 2 / np.bincount(codes) for z in Z.T]).sum(axis=1)
         shares = between / (Z**2).sum(axis=0).clip(np.finfo(np.float64).tiny)
         best = int(shares.argmax())
         telling = p <= CHANCE and best > 1 and shares[best] >= TELLING * shares[:2].max()
-        return Separation(right, float(permuted.mean()), p, best if telling else None)
+        return Separation(*rates, p, best if telling else None)
     component, upper, sided = side
     sides = [tuple(kinds[upper].tolist()), tuple(kinds[~upper].tolist())]
     above = len(sides[0]) <= len(sides[1]) and (len(kinds) > 2 or sides[0] < sides[1])
     group, others = sides if above else sides[::-1]
-    return Separation(right, float(permuted.mean()), p, component, group, others, above, sided)
+    return Separation(*rates, p, component, group, others, above, sided)
 
 
-def _nearest(Z: FloatArray, codes: IntArray) -> float:
-    """Return the share of rows that are nearest to the mean of the others of their group."""
+def _nearest(Z: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
+    """Return whether each row is nearest to the mean of the others of its group."""
     counts = np.bincount(codes)
     members = np.zeros((len(counts), len(Z)))
     members[codes, np.arange(len(Z))] = 1.0
@@ -120,7 +131,7 @@ def _nearest(Z: FloatArray, codes: IntArray) -> float:
     own = counts[codes] / np.maximum(counts[codes] - 1.0, 0.5)  # of the mean without the row itself
     here = np.arange(len(Z))
     distances[here, codes] = ((W - M[codes]) ** 2).sum(axis=1) * own**2
-    return float((distances.argmin(axis=1) == codes).mean())
+    return np.asarray(distances.argmin(axis=1) == codes)
 
 
 def _parted(Z: FloatArray, codes: IntArray, groups: int) -> tuple[int, npt.NDArray[np.bool_], float] | None:
