@@ -72,14 +72,8 @@ def test_figures_fill_their_cards_and_are_drawn_again_for_another_width(arrive):
     page = walk.page
     walk.upload("groups.csv", groups())
     walk.run()
-    for name in (
-        "scores",
-        "loadings",
-        "correlation-circle",
-        "scree",
-        "eigenvalues",
-        "control-chart",
-    ):
+    expect(page.locator("[data-figure=control-chart]")).to_have_count(0)  # rows in no order
+    for name in ("scores", "loadings", "correlation-circle", "scree"):
         card = page.locator(f"[data-figure={name}]")
         inside = card.evaluate("one => one.clientWidth - 2 * parseFloat(getComputedStyle(one).paddingLeft)")
         drawn = card.locator("svg").evaluate("one => one.getBoundingClientRect().width")
@@ -90,7 +84,7 @@ def test_figures_fill_their_cards_and_are_drawn_again_for_another_width(arrive):
     assert len(set(edges)) <= 2  # one grid
     walk.shot("wide")
     for width, height in ((390, 844), (844, 390), (390, 844)):  # a phone that is turned
-        with page.expect_response("**/figures/biplot*"), page.expect_response("**/figures/eigenvalues*"):
+        with page.expect_response("**/figures/biplot*"), page.expect_response("**/figures/scree*"):
             page.set_viewport_size({"width": width, "height": height})
         walk.shot(str(width))
 
@@ -185,10 +179,14 @@ def test_further_questions_are_forms_made_of_options(arrive, sight):
     walk.example("penguins")
     walk.run()
     place = page.locator("#operation-stability")
-    place.locator("summary").click()
+    place.locator("summary").first.click()  # which answers it
+    expect(place).to_contain_text("can be read alone")
+    expect(place.locator("figure svg")).to_be_visible()
+    place.get_by_text("Options").click()
     expect(place.get_by_label("n_resamples")).to_have_value("200")
     place.get_by_label("n_resamples").fill("20")
     place.get_by_role("button", name="Run").click()
+    place.get_by_text("All numbers").click()
     expect(place.locator("pre")).to_contain_text("20 samples")
     expect(place.locator("figure svg")).to_be_visible()
     walk.shot("stability")
@@ -198,7 +196,11 @@ def test_further_questions_are_forms_made_of_options(arrive, sight):
     compared = page.locator("#operation-compare")
     compared.locator("summary").click()
     compared.get_by_role("button", name="Run").click()
-    expect(compared.locator("pre")).to_contain_text("The result is the same")
+    expect(compared).to_contain_text("The result is the same")
+    together = page.locator("#operation-rotate")
+    together.locator("summary").first.click()
+    expect(together.locator("[role=status] > p").first).to_contain_text("of the variance).")
+    expect(page.locator("#enough")).to_contain_text("Look at 2 or 3;")
     walk.shot("compared")
 
 
@@ -465,3 +467,119 @@ def test_a_cell_is_corrected_set_to_missing_or_its_row_left_out_from_the_explana
     page.wait_for_url(lambda url: "exclude=" in url)
     page.wait_for_selector("main[data-ready]")
     expect(page.locator("#numbers")).to_contain_text("59 rows")
+
+
+def log(rows=240):
+    """Return a log in which the third sensor drifts from 150 on."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 2)) @ rng.normal(size=(2, 6)) + 0.2 * rng.normal(size=(rows, 6))
+    X[150:, 2] += np.linspace(0, 6, rows - 150)
+    times = np.datetime64("2024-05-01T00:00") + np.arange(rows) * np.timedelta64(10, "m")
+    names = [str(time).replace("T", " ") for time in times]
+    lines = [",".join([name, *map("{:.4f}".format, row)]) for name, row in zip(names, X, strict=True)]
+    return "\n".join(["time," + ",".join(f"TI{j}" for j in range(6)), *lines]).encode()
+
+
+def test_a_reference_period_is_dragged_or_named_and_events_follow(arrive, sight):
+    walk = arrive(*sight, refused=(422,))
+    page = walk.page
+    walk.upload("log.csv", log())
+    page.fill("#components", "2")
+    walk.run()
+    # By a headline that says when the rows leave the pattern, else by all rows.
+    chart, said, events = (
+        page.locator(one) for one in ("[data-figure=control-chart]", "#events-said", "#events tbody tr")
+    )
+    page.get_by_label("Normal rows: from").fill("2024-05-01")
+    page.get_by_label("to", exact=True).last.fill("2024-05-01 15:50")
+    page.get_by_role("button", name="Set limits").click()
+    expect(said).to_contain_text("by the limits of rows 2024-05-01 to 2024-05-01 15:50")
+    expect(events.first).to_contain_text("2024-05-02")
+    expect(events.first.locator("td").last).to_contain_text("TI2")
+    walk.shot("named")
+    chart.locator("svg").evaluate("one => one.scrollIntoView({block: 'center'})")
+    box = chart.locator("svg").bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 105, steps=4)
+    page.mouse.move(box["x"] + 0.55 * box["width"], box["y"] + 105, steps=4)
+    page.mouse.up()
+    expect(said).not_to_contain_text("to 2024-05-01 15:50")
+    first = page.get_by_label("Normal rows: from")
+    assert re.fullmatch(r"2024-05-01 0\d:\d\d", first.input_value())
+    dragged = first.input_value()
+    expect(page.locator("#say")).to_have_text("")
+    walk.shot("dragged")
+    page.reload()
+    page.wait_for_selector("main[data-ready]")
+    expect(first).to_have_value(dragged)
+    page.get_by_role("button", name="By all rows").click()
+    expect(said).not_to_contain_text("by the limits")
+    first.fill("2031-01")
+    page.get_by_label("to", exact=True).last.fill("2031-02")
+    page.get_by_role("button", name="Set limits").click()
+    expect(page.locator("#say")).to_contain_text(
+        "has 0 rows of log.csv, too few for limits. Rows are from 2024-05-01 00:00 to"
+    )
+
+
+def test_the_address_of_a_view_shows_it_again_in_another_browser(arrive, sight):
+    walk, other = arrive(*sight), arrive(*sight)
+    page = walk.page
+    walk.upload("groups.csv", groups())
+    walk.run()
+    page.get_by_label("Y axis").select_option("PC3")
+    page.get_by_label("Colour").select_option("place")
+    page.get_by_label("Arrows").uncheck()
+    page.get_by_role("button", name="select row 7", exact=True).click()
+    page.get_by_role("button", name="Why is it there?").click()
+    page.locator("#explanation").wait_for()
+    expect(page.locator("[data-figure=scores] svg")).to_contain_text("PC3 (")
+    for one in (page, other.page):
+        if one is page:
+            page.reload()
+        else:
+            one.goto(page.url)
+        one.wait_for_selector("main[data-ready]")
+        expect(one.get_by_label("X axis")).to_have_value("1")
+        expect(one.get_by_label("Y axis")).to_have_value("3")
+        expect(one.get_by_label("Colour")).to_have_value("place")
+        expect(one.get_by_label("Arrows")).not_to_be_checked()
+        expect(one.locator("[data-figure=scores] svg")).to_contain_text("PC3 (")
+        expect(one.locator("#explanation-title")).to_contain_text("Row 7 is not unusual")
+    # A group, Back, and names that are nowhere.
+    page.get_by_label("Group", exact=True).select_option("north")
+    group = page.url
+    page.get_by_role("navigation", name="Parts").get_by_role("link", name="Loadings").click()
+    page.get_by_role("button", name="Clear").click()
+    page.go_back()
+    page.wait_for_selector("main[data-ready]")
+    expect(page.locator("#selected")).to_have_text("Group north is selected.")
+    page.goto(
+        f"{group.split('&hue')[0]}&hue=<b>&selected=nobody&group=$`<i>&components=99,x&style=none#nowhere"
+    )
+    page.wait_for_selector("main[data-ready]")
+    expect(page.get_by_label("Colour")).to_have_value("")
+    expect(page.locator("#selected")).to_contain_text("Click points")
+
+
+def test_a_file_becomes_an_answer_in_four_clicks(arrive, sight):
+    walk = arrive(*sight)
+    page = walk.page
+    answers = (  # the answer, and what one more click says
+        ("wine.csv", wine(scaled=True)[0], "PC2 separates k1 from k0 and k2", "none was missed"),
+        ("groups.csv", groups(), "The groups of kind overlap", "none was missed"),
+        ("log.csv", log(), "then TI2 leaves the pattern of the others", "follows the order of rows"),
+    )
+    for name, content, answer, reason in answers:
+        walk.upload(name, content)  # two clicks: the file, and the button
+        walk.run()
+        expect(page.locator("#findings")).to_contain_text(answer)
+        expect(page.locator("#trust summary")).to_contain_text("Can I trust this?")
+        page.locator("#trust summary").click()
+        expect(page.locator("#trust")).to_contain_text(reason)
+        walk.shot(name)
+    expect(page.locator("#events-said")).to_contain_text(
+        "by the limits of rows 2024-05-01 00:00 to 2024-05-01 19:50"
+    )
+    expect(page.locator("#events tbody tr").first).to_contain_text("TI2")

@@ -615,6 +615,41 @@ def test_a_monitor_of_the_model_alone():
     assert own.statistics(X[:200], rows="auto")["SPE limit"][0] < np.inf
 
 
+def test_a_reference_period_fits_the_model_again_and_sets_the_limits():
+    hours = np.datetime64("2024-05-01T00:00") + np.arange(400) * np.timedelta64(1, "h")
+    names = tuple(str(hour).replace("T", " ") for hour in hours)
+    table = Table(X[:400] + np.where(np.arange(400) < 300, 0, 3)[:, None] * np.eye(8)[2], row_names=names)
+    model = PCA(3).fit(table)
+    expected = Monitor(PCA(3)).fit(X[24:96]).statistics(table.values)
+    for ends in (
+        ("24", "95"),
+        ("95", "24"),
+        ("2024-05-02 00:00", "2024-05-04 23:00"),
+        ("2024-05-02", "2024-05-04"),
+        ("2024-05-02T00", "2024-05-04 23"),
+        ("2024-05-02 00:00", "2024-05-04"),
+    ):
+        watch = monitor_of(model, table, reference=ends)
+        assert_allclose(watch.statistics(table)["SPE"], expected["SPE"], err_msg=str(ends))
+        assert watch.limits_.held_out == 72
+    assert expected["alarm"][300:].astype(bool).mean() > 0.9
+    saved = monitor_of(Monitor(model, alpha=0.2).fit(table), table, reference=("24", "95"))
+    assert (saved.alpha, saved.model_.n_samples_) == (0.2, 72)
+    for ends, said in (
+        (("2025", "2026-01"), "is neither a row nor a group"),
+        (
+            ("2025-01", "2026-01"),
+            r"has 0 rows of memory, too few for limits. Rows are from 2024-05-01 00:00 to 2024-05-17 15:00",
+        ),
+        (("24",), "is not two rows. Give the first and the last one"),
+    ):
+        with pytest.raises(ParameterError, match=said) as raised:
+            monitor_of(model, table, reference=ends)
+        assert raised.value.parameter == "reference"
+    with pytest.raises(ParameterError, match="is not used with normal"):
+        monitor_of(model, table, reference=("1", "50"), normal=X[:100])
+
+
 def test_kernels_without_spe_have_t2():
     K = X[:60] @ X[:60].T
     random = KernelPCA(2, kernel="rbf", gamma=0.01, solver="random-features", n_landmarks=50, random_state=0)

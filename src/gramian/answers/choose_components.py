@@ -33,6 +33,17 @@ Answers = tuple[Callable[[str], ComponentChoice], str]  # by the name of a rule;
 PASS = "Pass the data too: choose_components(model, X)."
 
 
+def recommended(choices: Sequence[ComponentChoice]) -> str:
+    """Return how many components serve which use, by the rules that say so; "" without them."""
+    answers = {choice.rule: choice.answer for choice in choices}
+    if answers.get("parallel") == "0":
+        return "None is larger than noise would make it (parallel analysis): keep what you look at."
+    uses = {"fraction": "keep {} to compress the data (95 % of the variance)"}
+    uses["cv"] = "take {} to predict or to monitor (cross-validation)"
+    texts = [text.format(answers[rule]) for rule, text in uses.items() if answers.get(rule, "0") != "0"]
+    return f"{'; '.join(['Look at 2 or 3', *texts])}." if texts else ""
+
+
 @dataclass(frozen=True, eq=False)
 class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
     """The answers of all rules for the number of components; prints as a table.
@@ -64,6 +75,11 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
 
     def __len__(self) -> int:
         return len(self.choices)
+
+    @property
+    def recommended(self) -> str:
+        """How many components serve which use; "" without the rules parallel, cv and fraction."""
+        return recommended(self.choices)
 
     def rows(self) -> list[tuple[str, int | None, bool, str, str]]:
         """Return, for each rule, its name, number, whether there may be more, evidence and limits.
@@ -105,7 +121,8 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
         return data_frame(self.rows(), names).set_index("rule").astype({"components": "Int64"})
 
     def __str__(self) -> str:
-        lines = [f"Number of components of {self.about}", f"{'rule':14} {'components':>11}  evidence"]
+        lines = [f"Number of components of {self.about}", *textwrap.wrap(self.recommended, 110)]
+        lines += [f"{'rule':14} {'components':>11}  evidence"]
         for choice in self.choices:
             text = f"{choice.rule:14} {choice.answer:>11}  {choice.sentence}"
             lines += textwrap.wrap(text, 110, subsequent_indent=" " * 28)
@@ -118,6 +135,7 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"Number of components of {self.about}"
+        yield from filter(None, [self.recommended])
         rows = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
         yield Grid(("rule", "components", "evidence", "when to trust it"), rows)
 

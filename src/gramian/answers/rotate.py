@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import as_float64
-from gramian.core.checks import check_choice, check_integer, counted
+from gramian.core.checks import check_choice, check_integer, counted, listed, percent
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
 from gramian.engine.solving import fixed_signs
@@ -109,6 +109,7 @@ def rotated(loadings: FloatArray, method: str) -> tuple[FloatArray, FloatArray]:
 
 
 SHOWN = 20
+LARGE = 0.5  # of the largest loading, from which a column goes with a component
 COMMON = (
     "The result depends on the number of components rotated. The certificate is about the components before "
     "the rotation: it holds for their common subspace, not for each rotated component."
@@ -177,6 +178,22 @@ class Rotation(Tabulated):
     def lost(self) -> str:
         """What rotated components lack."""
         return ORTHOGONAL if self.method == "varimax" else OBLIQUE
+
+    def sentences(self) -> list[str]:
+        """Return which columns go together: those whose largest loading is on one rotated component."""
+        result, sizes = [], np.abs(self.loadings)
+        for j, ratio in enumerate(self.ratio.tolist()):
+            own = np.flatnonzero((sizes.argmax(axis=1) == j) & (sizes[:, j] >= LARGE * sizes[:, j].max()))
+            first = own[np.argsort(-sizes[own, j], kind="stable")]
+            up = self.loadings[first, j] > 0
+            rising, falling = ([self.columns[i] for i in some] for some in (first[up], first[~up]))
+            if len(first) > 1:
+                others = (
+                    f", where {listed(falling)} fall{'s' * (len(falling) == 1)}" if falling else " together"
+                )
+                said = f"{listed(rising)} rise{'s' * (len(rising) == 1)}{others}"
+                result.append(f"{said} ({self.names[j]}, {percent(ratio)} of the variance).")
+        return result or ["No columns go together: each has a rotated component of its own."]
 
     def scores(self, X: Any) -> FloatArray:
         """Return the standardised scores of rows, shape (n_samples, k).

@@ -144,6 +144,17 @@ class Stability(Tabulated):
         names += ["ratio", "ratio_low", "ratio_high", "agreement"]
         return data_frame(self.rows(), names).set_index("component")
 
+    @property
+    def answer(self) -> str:
+        """How many components are stable, and how well those of other samples agree with them."""
+        stable, k = int(self.separated.sum()), len(self.separated)
+        if not stable:
+            return f"No component has a direction of its own in {counted(self.n_samples, 'row')}."
+        which = "Every component" if stable == k else f"{stable} of {counted(k, 'component')}"
+        least = float(self.agreement[self.separated].min())
+        agrees = f"the mean agreement with those of other samples is at least {least:.2f}, and 1 is the same"
+        return f"{which} can be read alone: {agrees}."
+
     def sentences(self) -> list[str]:
         """Return which components can only be read together, and which have no direction of their own."""
         k, lines, together = len(self.variances), list[str](), set[int]()

@@ -340,7 +340,7 @@ class Parameter(NamedTuple):
         ------
         ParameterError
         """
-        if self.metavar.endswith(",..") and list[str] in self.kinds:
+        if "," in self.metavar and list[str] in self.kinds:
             lists = [text] if isinstance(text, str) else text or ()
             return [name.strip() for names in csv.reader(lists, skipinitialspace=True) for name in names]
         if not isinstance(text, str) or str in self.kinds:

@@ -270,7 +270,9 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
         shown, point = [_tip(one, columns[one]) for one in tips], {"filled": True, "size": 18, "opacity": 0.8}
         line = {"color": BLUE, "strokeWidth": 0.5, "opacity": 0.4}
         layers = [layer("line", looks=line, x=x, y=y)]
-        layers += [layer("point", looks=point, x=x, y=y, color=state, tooltip=shown)]
+        box = {"type": "interval", "encodings": ["x"], "translate": False, "zoom": False}
+        dragged = {"name": f"period_{name}", "select": box}
+        layers += [layer("point", looks=point, x=x, y=y, color=state, tooltip=shown) | {"params": [dragged]}]
         if np.isfinite(columns[f"{name} limit"]).any():  # Vega warns of an axis for no number
             limit = field(f"{name} limit", title=name, aggregate="max")
             layers += [layer("rule", looks={"color": VERMILION, "strokeDash": [5, 3]}, y=limit)]

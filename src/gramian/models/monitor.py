@@ -35,6 +35,7 @@ from gramian.tables import table
 from gramian.tables.as_rows import as_rows
 from gramian.tables.memory import index_names
 from gramian.tables.rows import Rows
+from gramian.tables.treatment import rows_named, rows_taken_of
 
 if TYPE_CHECKING:
     from gramian.models.kernel_pca.estimator import KernelPCA
@@ -51,6 +52,7 @@ RULES = (1, 2, 3, 5, 10)
 FROZEN, SHORT = 3, 0.1
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
 TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T][\d:.]+)?)(Z|[+-]\d\d:\d\d)?")  # of a row, and its zone
+MOMENT = re.compile(r"\d{4}-\d\d")  # the beginning of a time
 NOTHING = 1e-10  # share of the variance below which no component was discarded
 
 
@@ -720,6 +722,7 @@ def monitor_of(
     lags: int | None = None,
     consecutive: int | None = None,
     normal: Any = None,
+    reference: Sequence[str] | None = None,
 ) -> Monitor:
     """Return the monitor for a model: with the limits of normal rows, or by theory without any.
 
@@ -737,6 +740,9 @@ def monitor_of(
         Alarms in a row that begin an event, by default 1, or that of the monitor.
     normal : array-like, optional
         Normal rows, which set the limits.
+    reference : sequence of two str, optional
+        The first and the last of the rows of X, a Table, that are normal: names, numbers or times. A model
+        with the parameters and as many components is fitted to them.
 
     Raises
     ------
@@ -744,6 +750,14 @@ def monitor_of(
         For another model, and for another alpha or other lags without normal rows.
     """
     given = isinstance(model, Monitor)
+    if reference is not None:
+        if normal is not None:
+            raise ParameterError("reference", list(reference), "is not used with normal", "Give one of them.")
+        watched: Any = components.mapping_of(model)
+        normal, count = period(X, reference), int(watched.n_components_)
+        again = clone(watched).set_params(n_components=count)
+        model = clone(model).set_params(model=again) if given else Monitor(again)
+        given = True
     if lags and normal is None:
         hint = "Give normal rows, to which a model of them and the rows before them is fitted."
         raise ParameterError("lags", lags, "needs normal rows", hint)
@@ -752,7 +766,7 @@ def monitor_of(
         raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
     asked = {"alpha": alpha, "consecutive": consecutive}
     changes = {name: value for name, value in asked.items() if value is not None}
-    fitted = components.mapping_of(model)
+    fitted = model.model if reference is not None else components.mapping_of(model)
     if given and normal is None:
         monitor: Monitor = copy(model).set_params(**changes) if changes else model
         monitor._check()
@@ -771,6 +785,32 @@ def monitor_of(
     same = rows is not None and values is not None and monitor._are_of_the_fit(rows, values)
     monitor._settle(*((rows, values) if same else ()))
     return monitor
+
+
+def period(rows: table.Table, ends: Sequence[str]) -> table.Table:
+    """Return the rows from one to another: names, numbers counted from 0, or times such as "2024-05".
+
+    Examples
+    --------
+    >>> hours = table.Table(np.eye(3), row_names=("2024-05-01 01:00", "2024-05-01 02:00", "2024-05-02 01:00"))
+    >>> period(hours, ("2024-05-01", "2024-05-01")).row_names, len(period(hours, ("1", "2")).values)
+    (('2024-05-01 01:00', '2024-05-01 02:00'), 2)
+    """
+    if len(ends) != 2:
+        raise ParameterError("reference", list(ends), "is not two rows", "Give the first and the last one.")
+    names = rows.row_names or ()
+    named = {*ends} <= {*names} or not names
+    if not named and all(map(TIME.fullmatch, names)) and all(map(MOMENT.match, ends)):
+        first, last = (end.replace("T", " ") for end in sorted(ends))
+        times = [name.replace("T", " ") for name in names]
+        places = np.flatnonzero([time >= first and time[: len(last)] <= last for time in times])
+    else:
+        places = np.flatnonzero(rows_named(rows, ends, "reference"))
+    if len(places) < 2:
+        hint = f"Rows are from {names[0]} to {names[-1]}." if names else "Name two different rows."
+        problem = f"has {counted(len(places), 'row')} of {rows.source}, too few for limits"
+        raise ParameterError("reference", list(ends), problem, hint)
+    return rows_taken_of(rows, np.arange(places[0], places[-1] + 1))
 
 
 def can_be_monitored(model: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian import figures
-from gramian.answers.choose_components import choose_components
+from gramian.answers.choose_components import choose_components, recommended
 from gramian.answers.describe import describe
 from gramian.answers.diagnose import Trust, diagnosis_of, trust_of
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
@@ -393,7 +393,9 @@ class _Explained:
         scree = self._beside(Drawing("scree", lambda: figures.scree(model, self.choices or None)))
         yield Beside((*scree.parts, (*tables,)))
         if self.choices or self.left_out:
-            yield f"This model keeps {counted(k, 'component')}. {self._recommended()}"
+            advice = recommended(self.choices)
+            more = " The rules below answer other questions." if advice else ""
+            yield f"This model keeps {counted(k, 'component')}. {advice}{more}"
         if self.choices:
             names = {rule: f"{name.partition(' (')[0]} ({rule})" for rule, name in sentences.METHODS.items()}
             choices = ((names.get(c.rule, c.rule), c) for c in self.choices)
@@ -402,16 +404,6 @@ class _Explained:
             yield Folded("What each rule says, and why", (grid,))
         if self.left_out:
             yield from ("Not computed:", "", *(f"- {line}" for line in self.left_out))
-
-    def _recommended(self) -> str:
-        """Return how many components serve which use."""
-        answers = {choice.rule: choice.answer for choice in self.choices}
-        if answers.get("parallel") == "0":
-            return "None is larger than noise would make it (parallel analysis): keep what you look at."
-        uses = {"fraction": "keep {} to compress the data (95 % of the variance)"}
-        uses["cv"] = "take {} to predict or to monitor (cross-validation)"
-        texts = [text.format(answers[rule]) for rule, text in uses.items() if answers.get(rule, "0") != "0"]
-        return f"{'; '.join(['Look at 2 or 3', *texts])}. The rules below answer other questions."
 
     def unusual(self) -> Iterable[Part]:
         """Yield the rows that are largest relative to their limits, and those that contribute most."""

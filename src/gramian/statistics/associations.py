@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import special
 
 from gramian.core.arrays import as_float64, memory_limit_bytes
-from gramian.core.checks import counted
+from gramian.core.checks import counted, percent
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray
 from gramian.engine.centered import center_rows
@@ -199,6 +199,18 @@ class Description(Tabulated):
             what = f"{what}, n = {self.rows[i]:,}"
             lines.append((name, f"{self.weighted_r2[i]:.3f}", *cells[:SHOWN], what))
         return lines
+
+    def answers(self) -> list[str]:
+        """Return what each variable explains most of, where that is more than chance."""
+        result = []
+        for i, name in enumerate(self.variables):
+            j = int(np.nanargmax(self.r2[i])) if np.isfinite(self.r2[i]).any() else 0
+            if self.p_adjusted[i, j] < LEVEL:
+                share = percent(float(self.r2[i, j]))
+                result.append(f"{name} explains {share} of the variance of {self.components[j]}.")
+        return result or (
+            ["No metadata has more to do with a component than chance."] if self.variables else []
+        )
 
     def sentences(self) -> list[str]:
         """Return how to read the lines, and what was left out."""

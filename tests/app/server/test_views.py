@@ -645,3 +645,34 @@ def test_the_table_that_was_read_last_stays_in_memory(tmp_path, monkeypatch):
     once = tasks.rows_for(model, parts, data[1] | {"once": True})
     assert once.values[0, 0] == 2
     assert not tasks._latest
+
+
+def test_a_reference_period_sets_the_limits_of_figure_and_table(client):
+    X, hours = np.random.default_rng(0).standard_normal((90, 4)), np.arange(90) * np.timedelta64(1, "h")
+    X[60:, 1] += 9
+    names = [str(one).replace("T", " ") for one in np.datetime64("2024-05-01T00") + hours]
+    lines = [",".join([name, *map(str, row)]) for name, row in zip(names, X.tolist(), strict=True)]
+    content = "\n".join(["time,a,b,c,d", *lines]).encode()
+    data = client.post(f"{API}/data?name=log.csv&id=time", content=content, headers=BINARY).json()["id"]
+    place = f"{API}/models/{fitted(client, {'data': data, 'parameters': {'n_components': 2}})['id']}"
+    asked = {"data": data, "id": "time", "reference": "2024-05-01,2024-05-02 23"}
+    listed = client.get(f"{place}/figures", params={"data": data, "id": "time"}).json()
+    assert listed["ordered"]
+    rows = client.post(f"{place}/monitor", params=asked | {"consecutive": 5}).json()
+    expected = Monitor(PCA(2), consecutive=5).fit(X[:48]).statistics(X)
+    np.testing.assert_allclose(np.array(rows["values"])[:, 0], expected["T2"])
+    (event,) = rows["events"]
+    assert (event["start"], event["variable 1"]) == (names[60], "b")
+    drawn = client.get(f"{place}/figures/control-chart", params=asked | {"format": "csv"}).text
+    first = dict(zip(*(line.split(",") for line in drawn.splitlines()[:2]), strict=True))
+    assert float(first["T2 limit"]) == pytest.approx(expected["T2 limit"][0])
+    spec = client.get(f"{place}/figures/control-chart", params=asked).json()["spec"]
+    assert [panel["layer"][1]["params"][0]["name"] for panel in spec["vconcat"]] == [
+        "period_T2",
+        "period_SPE",
+    ]
+    got = client.get(f"{place}/figures/control-chart", params=asked | {"reference": "2031-01,2031-02"})
+    assert (got.status_code, "has 0 rows of log.csv" in got.json()["error"]) == (422, True)
+    data = client.post(f"{API}/data?name=rows", content=npy(X[:60]), headers=BINARY).json()["id"]
+    place = f"{API}/models/{fitted(client, {'data': data})['id']}"
+    assert client.get(f"{place}/figures", params={"data": data}).json()["ordered"] is False

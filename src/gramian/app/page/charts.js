@@ -7,6 +7,7 @@ const LARGEST = 640;  // pixels of a figure alone in its row, unless it is a lon
 const ENLARGED = 1.25;  // times its own size, at most
 const SLACK = 24;  // pixels by which a card changes before its figure is drawn again
 const FILES = [["Picture (SVG)", "svg"], ["Picture (PNG)", "png"], ["Page (PDF)", "pdf"], ["Data (CSV)", "csv"]];
+const BRUSHED = new Set(["scores", "control-chart"]);  // figures in which a box is dragged
 const LONG = new Set(["contours", "control-chart", "loadings", "whitening", "face-scores"]);
 export const NO_FIGURES = 'Figures are not available. The administrator can install them: pip install "gramian[plots]"';
 let program, last = Promise.resolve();
@@ -37,6 +38,7 @@ export async function draw(place, { title, caption, svg, spec }, words, heading,
 // The content security policy forbids eval, so Vega interprets its expressions. A width is that of all of the figure.
 async function vega(place, spec, width) {
   const embed = await loaded(), { width: planned, height } = spec;
+  width = planned && width;  // of several panels the server's
   if (width) Object.assign(spec, { autosize: { type: "fit-x", contains: "padding" }, width });
   const shown = await embed(place, spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true } });
@@ -44,8 +46,9 @@ async function vega(place, spec, width) {
   return shown;
 }
 
-// Adds a card, which draws its figure when it is asked to, and again when its width changes.
-export function card(parent, model, name, words, query, onDrawn = () => {}) {
+// Adds a card, which draws its figure when it is asked to, and again when its width changes; `prepare` may change a
+// specification before that.
+export function card(parent, model, name, words, query, onDrawn = () => {}, prepare = () => {}) {
   const title = element("h3", {}, words), place = element("div", { className: "place" });
   const files = element("ul"), menu = element("details", { className: "menu" }, element("summary", { ariaLabel: `Download: ${words}` }, "Download"), files);
   menu.addEventListener("focusout", (event) => { if (!menu.contains(event.relatedTarget)) menu.open = false; });
@@ -64,7 +67,8 @@ export function card(parent, model, name, words, query, onDrawn = () => {}) {
       const content = await asked(path);
       files.replaceChildren(...FILES.map(([text, format]) =>
         element("li", {}, element("a", { href: `/api/v1/${path}&format=${format}`, download: "" }, text))));
-      onDrawn(await draw(place, content, words, title, name === "scores"));
+      prepare(content.spec);
+      onDrawn(await draw(place, content, words, title, BRUSHED.has(name)));
     } catch (error) {
       place.replaceChildren(element("p", { className: "notice bad" }, error.message));
     }

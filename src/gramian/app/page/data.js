@@ -277,7 +277,7 @@ tried(() => model ? restore(model) : null).then(() => { roles(); plan(); });
 
 const OWN = ["whiten"];  // what answers with rows to download
 byId("further")?.addEventListener("click", () => tried(async () => {
-  await forms("data", id, OWN, chosen);
+  await forms("data", id, (name) => !OWN.includes(name), chosen);
   say("");
   byId("further").hidden = true;
   document.querySelector("#operations summary").focus();

@@ -7,9 +7,11 @@ import { follow, query as queryOf } from "./run.js";
 
 const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components), columns = Number(main.dataset.columns);
 const fit = JSON.parse(main.dataset.fit);  // the order of the fit, if its data are here
-const asking = new URLSearchParams(location.search), own = fit && asking.get("data") === fit.data;
+const asking = new URLSearchParams(location.search), shown = new URLSearchParams(asking);
+for (const name of ["components", "hue", "style", "arrows", "selected", "group", "why", "reference"]) asking.delete(name);  // of the view alone
+const own = fit && asking.get("data") === fit.data;
 const query = own ? queryOf(fit.data, fit.reading) : asking;  // the rows of the fit are read as the fit has read them
-const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit
+const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000, LONGEST = 6000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit; characters of an address
 const FOLLOWS = { scores: ["components", "hue", "style"], "correlation-circle": ["components"], loadings: ["components"], contours: ["hue"], directions: ["hue"] };
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
@@ -19,6 +21,33 @@ if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpac
 byId("data")?.addEventListener("change", (event) => {
   location.search = event.target.value ? `?data=${event.target.value}` : "";
 });
+
+// ------------------------------------------------------------------ the view is its address
+
+let address = location.search, restored = false;
+// Writes what is shown into the address, so that a reload and another browser show the same; null takes it away.
+function remember(changes) {
+  const url = new URL(location);
+  for (const [name, one] of Object.entries(changes)) {
+    url.searchParams.delete(name);
+    for (const entry of [one ?? []].flat()) url.searchParams.append(name, entry);
+  }
+  if (url.search.length > LONGEST) url.searchParams.delete("selected");
+  address = url.search;
+  history.replaceState(null, "", url);
+}
+addEventListener("popstate", () => location.search === address || location.reload());
+
+// Shows the selection, its explanation and the part of the page that the address names.
+function restore() {
+  restored = true;
+  const known = new Set(order.length ? order : points().map(drawnKey)), kind = shown.get("group");
+  const keys = shown.getAll("selected").filter((key) => known.has(key));
+  if (keys.length) select(new Set(keys), null, false);
+  else if (kind) Object.assign(byId("group"), { value: kind }).dispatchEvent(new Event("change"));
+  if (chosen && shown.get("why")) byId("why").click();
+  else if (location.hash && !scrollY) byId(location.hash.slice(1))?.scrollIntoView();
+}
 
 // ------------------------------------------------------------------ parts of the page
 
@@ -50,22 +79,30 @@ function chooser(words, values, chosen) {
 function choosers(cards, { columns: named, groups, hue, figures }) {
   const axes = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
   const none = (all) => [["", "none"], ...all.map((name) => [name, name])];
-  const all = {}, arrows = element("input", { type: "checkbox", id: "arrows", checked: columns <= FEW });
-  if (k > 1) all.components = [chooser("X| axis", axes, "1"), chooser("Y| axis", axes, "2")];
-  if (named.length) all.hue = [chooser("Colour", none(named), hue)];
-  if (Object.keys(groups).length) all.style = [chooser("Shape", none(Object.keys(groups)), "")];
+  const [x = "1", y = "2"] = shown.get("components")?.split(",") ?? [];
+  const all = {}, arrows = element("input", { type: "checkbox", id: "arrows", checked: shown.has("arrows") ? shown.get("arrows") === "yes" : columns <= FEW });
+  if (k > 1) all.components = [chooser("X| axis", axes, x), chooser("Y| axis", axes, y)];
+  if (named.length) all.hue = [chooser("Colour", none(named), shown.get("hue") ?? hue)];
+  if (Object.keys(groups).length) all.style = [chooser("Shape", none(Object.keys(groups)), shown.get("style") ?? "")];
   const follows = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
   const redraw = (name) => {
+    if (name === "control-chart") return cards[name].redraw(period());
     const options = Object.fromEntries(follows(name).map((option) => [option, all[option].map(({ select }) => select.value).join(",")]));
     if (name === "loadings" && options.components === "1,2") delete options.components;  // of the first three
     return cards[name].redraw(options, name === "scores" && figures.includes("biplot") && arrows.checked ? "biplot" : name);
   };
   for (const [option, chosen] of Object.entries(all)) {
-    for (const { select } of chosen) select.addEventListener("change", () => Object.keys(cards).filter((name) => follows(name).includes(option)).forEach(redraw));
+    for (const { select } of chosen) select.addEventListener("change", () => {
+      remember({ [option]: chosen.map(({ select: one }) => one.value).join(",") });
+      Object.keys(cards).filter((name) => follows(name).includes(option)).forEach(redraw);
+    });
   }
   const fields = Object.values(all).flat().map(({ field }) => field);
   if (figures.includes("biplot")) fields.push(element("div", {}, element("label", { title: "A biplot: an arrow for each column, in the direction in which it rises" }, arrows, " Arrows")));
-  arrows.addEventListener("change", () => redraw("scores"));
+  arrows.addEventListener("change", () => {
+    remember({ arrows: arrows.checked ? "yes" : "no" });
+    redraw("scores");
+  });
   cards.scores?.head.after(element("div", { className: "choosers" }, ...fields));
   const regroup = () => offerGroups(all.hue?.[0].select.value, groups);
   all.hue?.[0].select.addEventListener("change", regroup);
@@ -91,11 +128,12 @@ async function all() {
   sentences(byId("findings"), about.findings);
   if (telling) byId("findings").append(" ", linkTo(telling, about.pair));
   for (const part of document.querySelectorAll("[data-figures]")) {
-    const names = part.dataset.figures.split(" ").filter((name) => about.figures.includes(name)), place = part.querySelector(".cards");
+    const names = part.dataset.figures.split(" ").filter((name) => about.figures.includes(name) && (about.ordered || name !== "control-chart")), place = part.querySelector(".cards");
     part.hidden = !names.length;
     tabs.find((tab) => tab.hash === `#${part.querySelector("h2").id}`).hidden = part.hidden;
     for (const name of names) {
-      cards[name] = card(place, id, name, about.titles[name], query, name === "scores" ? linked : undefined);
+      cards[name] = card(place, id, name, about.titles[name], query, { scores: linked, "control-chart": dragged }[name], name === "control-chart" ? markPeriod : undefined);
+      if (name === "control-chart") cards[name].section.append(byId("reference"));
       if (name !== "scores") continue;
       cards[name].section.append(byId("selection"));
       cards[name].section.append(byId("explanation"));
@@ -104,13 +142,16 @@ async function all() {
     }
     arrange(place);
   }
+  if (!reference.length && !shown.has("reference")) reference = about.reference;
   const redraw = choosers(cards, about);
+  limit = () => Promise.all([redraw("control-chart"), unusual()]);
   select(null);
   markTab();
   for (const name of Object.keys(cards)) {
     await redraw(name);
     if (name === "scores" && watched) await unusual();
   }
+  restore();
   const { python, methods } = await asked(`models/${id}/code?${query}`);
   byId("code").textContent = python;
   if (methods) {
@@ -176,6 +217,7 @@ function select(keys, ofGroup = null, narrow = true) {
   const sampled = points().length < order.length, partial = sampled && narrow && !group;  // a box around some of its rows
   byId("selected").textContent = !chosen ? "Click points or rows to select them, or drag a box around points."
     : group ? `Group ${group[1]} is selected.` : `${counted(chosen.size, "row")}${partial ? " of the drawn sample" : ""} selected: ${names}`;
+  if (restored) remember({ selected: group ? null : chosen && [...chosen], group: group?.[1], why: null });
   for (const button of [byId("without"), byId("only")]) button.hidden = !chosen || !own || partial;
   byId("clear").hidden = !chosen;
   byId("why").hidden = !chosen || !EXPLAINED.has(main.dataset.kind) || (!group && chosen.size > EXPLAINABLE);
@@ -195,7 +237,7 @@ const OF_GROUP = { mean: "mean", mean_of_others: "mean of others", difference_lo
 
 byId("why").addEventListener("click", ({ target }) => tried(async () => {
   const asking = new URLSearchParams(query);
-  for (const one of group ? [`${group[0]}=${group[1]}`] : chosen) asking.append("subset", one);
+  for (const one of group ? [`${group[0]}=${group[1]}`] : chosen) asking.append("subset", quoted(one));
   const { text, facts, notes } = await asked(`models/${id}/explain?${asking}`, { method: "POST" });
   const heads = Object.entries("value" in facts.columns[0] ? OF_ROW : OF_GROUP), body = element("tbody");
   for (const column of facts.columns.slice(0, LISTED)) {
@@ -208,6 +250,7 @@ byId("why").addEventListener("click", ({ target }) => tried(async () => {
     ...[...facts.notes, ...notes].map((note) => element("li", { className: "soft" }, note)));
   byId("explanation-table").replaceChildren(element("thead", {}, element("tr", {}, ...["column", ...heads.map(([, head]) => head)].map((head, place) =>
     element("th", { scope: "col", className: place ? "n" : "" }, head)))), body);
+  remember({ why: "yes" });
   offerMends(facts);
   byId("explanation").hidden = false;
   byId("explanation-title").focus();
@@ -343,7 +386,8 @@ function list() {
 }
 
 async function unusual() {
-  const table = await asked(`models/${id}/monitor?${query}`, { method: "POST" });
+  const asking = new URLSearchParams([...query, ["consecutive", RUN], ...Object.entries(period())]);
+  const table = await asked(`models/${id}/monitor?${asking}`, { method: "POST" });
   const more = ["alarm", "contributor 1", "contributor 2", "contributor 3"];
   rows = table.values.map((values, place) => ({ key: String(table.names?.[place] ?? table.numbers?.[place] ?? place), label: table.labels?.[place],
     ...Object.fromEntries(table.columns.map((column, j) => [column, values[j]])),
@@ -354,12 +398,84 @@ async function unusual() {
   byId("rows").hidden = false;
   byId("rows-table").parentElement.style.setProperty("--needed", `${1.45 * rows.length + 4.5}rem`);  // no gap below a few rows
   list();
+  listEvents(table.events, table.notes.filter((note) => note.includes("is it frozen?")));
+}
+
+// ------------------------------------------------------------------ a reference period, and events
+
+const RUN = 5, EVENTS = 50;  // alarms in a row that begin an event; events that are listed
+const DRAGGED = 500;  // milliseconds after which a period that is dragged counts
+let reference = shown.getAll("reference").filter(Boolean), limit = () => {}, waiting;
+const quoted = (one) => /[,"]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one;
+const period = () => reference.length ? { reference: reference.map(quoted).join(",") } : {};
+
+function listEvents(events, frozen) {
+  if (!byId("reference").closest("[data-figure]")) return;  // rows in no order
+  byId("reference").hidden = false;
+  [byId("from").value, byId("until").value] = reference.length ? reference : [order[0], order.at(-1)];
+  byId("no-reference").hidden = !reference.length;
+  const of = reference.length ? ` by the limits of rows ${reference.join(" to ")}` : "", many = events.length > EVENTS ? ` The first ${EVENTS} are listed.` : "";
+  byId("events-said").textContent = [`${counted(events.length, "event")}${of}: at least ${RUN} alarms in a row.${many}`, ...frozen].join(" ");
+  const heads = ["begin", "end", "rows", "times its limit", "first columns"], body = element("tbody");
+  for (const one of events.slice(0, EVENTS)) {
+    const line = body.insertRow(), columns = [1, 2, 3].map((j) => one[`variable ${j}`]).filter(Boolean).join(", ");
+    for (const text of [one.start, one.end, one.length, shortNumber(one.excess), columns]) line.append(element("td", { dir: "auto" }, String(text)));
+  }
+  byId("events").replaceChildren(...(events.length ? [element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))), body] : []));
+}
+
+const setReference = (ends) => tried(async () => {
+  const before = reference;
+  reference = ends;
+  try {
+    await limit();
+  } catch (error) {
+    reference = before;
+    throw error;
+  }
+  remember({ reference: ends.length ? ends : "" });
+  say("");
+}, null, "Computing limits …");
+byId("reference").addEventListener("submit", (event) => {
+  event.preventDefault();
+  setReference([byId("from").value.trim(), byId("until").value.trim()]);
+});
+byId("no-reference").addEventListener("click", () => setReference([]));
+
+// Marks the period in the chart, whose positions count all rows.
+function markPeriod(spec) {
+  const ends = [order.findIndex((key) => key.startsWith(reference[0])), order.findLastIndex((key) => key.startsWith(reference[1]))];
+  if (ends.includes(-1)) return;
+  for (const panel of spec?.vconcat ?? []) for (const { params } of panel.layer) if (params) params[0].value = { x: ends };
+}
+
+function dragged(view) {
+  for (const name of Object.keys(view?.getState().signals ?? {}).filter((one) => /^period_\w+$/.test(one))) {
+    view.addSignalListener(name, (_, box) => {
+      clearTimeout(waiting);
+      const ends = box.position?.map((place) => order[Math.min(order.length - 1, Math.max(0, Math.round(place)))]);
+      if (ends && ends[0] !== ends[1]) waiting = setTimeout(() => setReference(ends), DRAGGED);
+    });
+  }
 }
 
 // What has a part of its own on the page, or answers with rows to download.
-const OWN = ["transform", "reconstruct", "denoise", "monitor", "explain"];
+const OWN = ["transform", "reconstruct", "denoise", "monitor", "explain", "diagnose"];
+const QUICK = 200_000;  // numbers whose rules are asked at once
+
+// Says how many components are enough: first of all at their part.
+async function count() {
+  if (!own || fit.estimator !== "PCA" || !byId("enough")) return;
+  const asking = () => {
+    const made = new URLSearchParams([...query, ...Object.entries(fit.parameters).filter(([name]) => ["scale", "center"].includes(name))]);
+    made.delete("data");
+    return made;
+  };
+  await forms("data", fit.data, (name) => name === "choose-components", asking, true, byId("enough"));
+  byId("operation-choose-components").open = order.length * columns <= QUICK;
+}
 
 if (main.dataset.kind === "FaceSpace") import("./faces.js");
-if (byId("operations")) forms("models", id, OWN, () => query).catch((error) => say(error.message, true));
-all().then(() => own && document.querySelector(".finding") && offerRemedies())
+if (byId("operations")) forms("models", id, (name) => !OWN.includes(name), () => query, true).catch((error) => say(error.message, true));
+all().then(() => own && document.querySelector(".finding") && offerRemedies()).then(count)
   .then(() => { main.dataset.ready = "yes"; }, (error) => say(error.message, true));

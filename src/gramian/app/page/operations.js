@@ -6,6 +6,11 @@ import { draw } from "./charts.js";
 const WIDTH = 560;  // pixels of a figure
 const KINDS = { model: "models", data: "data", meta: "data" };  // what an input is chosen from
 
+// What people ask; the others are asked by their summary.
+const QUESTIONS = { "choose-components": "How many components are enough?", stability: "How stable are the components?", rotate: "Which columns go together?",
+  describe: "What do groups and metadata have to do with the components?", compare: "Did the result change against another model?",
+  relations: "Which equations hold in all rows?", select: "Which columns tell the groups apart?", "choose-kernel": "Which kernel suits the data?" };
+
 // Returns the field of an option, and a function that returns its value as text, empty for the default.
 function field(id, { name, kind, choices, suggestions, default: first, usual, help }) {
   const about = `${id}-help`, shown = { id, ariaDescribedBy: about }, text = element("label", { htmlFor: id }, name);
@@ -35,15 +40,15 @@ async function chooser(id, { kind, required, help }) {
   return { place: element("div", {}, element("label", { htmlFor: id }, help), input), value: () => input.value };
 }
 
-// Adds the forms of the operations on a model or on data, but for those that have a part of their own on the page;
-// `query` returns the data and how they are read.
-export async function forms(kind, id, own, query) {
+// Adds the questions about a model or data that `wanted` takes; `query` returns the data, how they are read, and options.
+// Those that need no further choice are answered when they are opened, if that is wanted.
+export async function forms(kind, id, wanted, query, atOnce = false, place = byId("operations")) {
   for (const one of await asked("operations")) {
-    if (one.on === kind && !own.includes(one.name)) await form(byId("operations"), `${kind}/${id}`, one, query);
+    if (one.on === kind && wanted(one.name)) await form(place, `${kind}/${id}`, one, query, atOnce);
   }
 }
 
-async function form(parent, path, { name, on, summary, inputs, options }, query) {
+async function form(parent, path, { name, on, summary, inputs, options }, query, atOnce) {
   const takesData = inputs.some((one) => one.name === "data"), fields = new Map();
   for (const one of inputs) if (one.name !== "data") fields.set(one.name, await chooser(`${name}-${one.name}`, one));
   for (const one of options) fields.set(one.name, field(`${name}-${one.name}`, one));
@@ -71,14 +76,21 @@ async function form(parent, path, { name, on, summary, inputs, options }, query)
       }
     }, button, "Computing …");
   });
-  parent.append(element("details", { className: "card", id: `operation-${name}` }, element("summary", {}, summary), ask, result));
+  const asks = atOnce && name in QUESTIONS && !inputs.some((one) => one.required && one.name !== "data");
+  const parts = asks ? [result, element("details", {}, element("summary", {}, "Options"), ask)] : [ask, result];
+  const question = element("details", { className: "card", id: `operation-${name}` }, element("summary", {}, QUESTIONS[name] ?? summary), ...parts);
+  if (asks) question.addEventListener("toggle", () => question.open && !result.childElementCount && !button.disabled && ask.requestSubmit());
+  parent.append(question);
 }
 
-async function show(place, { text, notes, figures }) {
-  place.append(...notes.map((note) => element("p", { className: "soft" }, note)), element("pre", { tabIndex: 0 }, text));
+// Shows the answer in sentences and figures first, and all numbers behind a click.
+async function show(place, { text, notes, figures, facts: { sentences = [] } }) {
+  const numbers = element("pre", { tabIndex: 0 }, text), said = sentences.filter(Boolean);
+  place.append(...said.map((one) => element("p", {}, one)), ...notes.map((note) => element("p", { className: "soft" }, note)));
   for (const [name, content] of Object.entries(figures)) {
     const title = element("h3", {}, name), figure = element("div", { className: "place" });
     place.append(title, figure);
     await draw(figure, content, name, title);
   }
+  place.append(said.length ? element("details", {}, element("summary", {}, "All numbers"), numbers) : numbers);
 }

@@ -163,6 +163,9 @@ class FigureQuery(DataQuery):
         default=None, max_length=200, description="Column of the colour, by default the labels; '' for none."
     )
     style: str | None = Field(default=None, max_length=200, description="Column of the shape.")
+    reference: Columns | None = Field(
+        default=None, description="First and last of the normal rows, by which a control chart is drawn."
+    )
     width: int | None = Field(default=None, ge=200, le=2000, description="Width in pixels.")
     format: Literal["json", "svg", "png", "pdf", "csv"] = Field(
         default="json", description="For a page, or as a file in light colours; csv is the table it draws."

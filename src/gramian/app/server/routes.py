@@ -430,7 +430,7 @@ async def figure(
 
     A figure for a page has a `title`, and a `caption`, the sentences below it.
     """
-    options = query.model_dump(include={"components", "hue", "style", "width", "format"})
+    options = query.model_dump(include={"components", "hue", "style", "reference", "width", "format"})
     parts, filename = shown(state, id, query), None
     if query.format != "json":
         words = re.findall("[A-Za-z0-9]+", Path(parts["model"]["name"]).stem)

@@ -26,7 +26,8 @@ import numpy as np
 import pandas as pd
 
 from gramian import PCA, KernelPCA, Whitener, errors, load
-from gramian.answers.diagnose import diagnosis_of
+from gramian.answers.departure import Departure, in_time
+from gramian.answers.diagnose import Diagnosis, diagnosis_of
 from gramian.answers.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.app.verb import Blocks, Context, Parameter, Result
 from gramian.app.verbs import verb as verb_of
@@ -43,6 +44,7 @@ from gramian.kernels import table as all_kernels
 from gramian.models.inputs import expected_columns
 from gramian.models.kernel_pca.projection import as_scaled
 from gramian.models.model_file import read_model
+from gramian.models.monitor import monitor_of
 from gramian.report import facts as facts_of
 from gramian.report.facts import Fitted
 from gramian.report.headline import Headline, headline
@@ -574,6 +576,8 @@ def figure(
     figures = {figure.name: figure for figure in available(whole, table)}
     if table is None and name == "scores":
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
+    if (reference := chosen.pop("reference")) is not None and table is not None:
+        whole = monitor_of(whole, table, reference=reference)
     asked = figures[check_choice("figure", name, tuple(figures))]
     options = chosen | {"hue": _hue(table, chosen["hue"])}
     if (components := options.pop("components")) is not None:
@@ -606,7 +610,11 @@ def figures(model: Message, data: Message | None) -> Message:
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
     usual = _hue(table, None)
-    answer = _answer(fitted, table)
+    diagnosis = None if table is None else diagnosis_of(fitted, table)
+    answer = _answer(fitted, table, diagnosis)
+    codes, event = () if diagnosis is None else diagnosis.codes, answer.evidence
+    # The order of rows means something: time, or neighbours that are alike.
+    ordered = whole is not fitted or (table is not None and (in_time(table) or "row-order" in codes))
     return {
         "figures": list(titles),
         "titles": titles,
@@ -615,6 +623,8 @@ def figures(model: Message, data: Message | None) -> Message:
         "hue": usual if isinstance(usual, str) else "",
         "pair": list(answer.pair),
         "findings": list(answer.sentences),
+        "ordered": ordered,
+        "reference": [table.row_names[0], event.reference] if isinstance(event, Departure) else [],
     }
 
 
@@ -624,13 +634,13 @@ def _kinds(table: Any, name: str, values: Any) -> list[str]:
     return kinds if len(kinds) <= MOST_CLASSES else []
 
 
-def _answer(fitted: Any, table: Table | None) -> Headline:
+def _answer(fitted: Any, table: Table | None, diagnosis: Diagnosis | None) -> Headline:
     """Return what the data show."""
     if not fitted.model_kind.has_components:
         return Headline("components", ())
     if table is None or not fitted.model_kind.gives_scores:
         return headline(decomposition_of(fitted))
-    scores, diagnosis = _scores(fitted, table)[:, :MOST_SCORES], diagnosis_of(fitted, table)
+    scores = _scores(fitted, table)[:, :MOST_SCORES]
     return headline(fitted, replace(table, labels=folders_of(table)), scores, diagnosis)
 
 

@@ -69,7 +69,9 @@ def choose_components(
     choices = choose_components(
         model, data, rules=rules, fraction=fraction, max_rmse=max_rmse, random_state=random_state
     )
-    return verb.Result(choices, {"data": data_facts(data), "rules": choices.to_dict()})
+    return verb.Result(
+        choices, {"data": data_facts(data), "rules": choices.to_dict(), "sentences": [choices.recommended]}
+    )
 
 
 WRAPPER_ONLY = ("n_features_to_select", "floating", "patience")

@@ -44,6 +44,7 @@ def describe(
             for name, largest in zip(result.components, result.top, strict=True)
         ],
         "left_out": dict(result.left_out),
+        "sentences": result.answers(),
         "notes": data.notes,
     }
     return verb.Result(result, facts, tables={"variables": result.columns()})
@@ -141,7 +142,7 @@ def stability(
     facts = payload(result, "level", "n_resamples", "feature_names", "loading_intervals", "separated") | {
         "rows": result.n_samples,
         "components": components,
-        "sentences": result.sentences(),
+        "sentences": [result.answer, *result.sentences()],
     }
     figures = {"stability": lambda: function_of("spectra", "stability")(result)}
     return verb.Result(f"{result}\n", facts, figures=figures)
@@ -175,7 +176,7 @@ def rotate(
 
     result = rotate(model, method, n_components=n_components)
     facts = payload(result, "method", "columns", "loadings", "variances", "ratio")
-    facts |= payload(result, "rotation_matrix", "correlations", "lost")
+    facts |= payload(result, "rotation_matrix", "correlations", "lost") | {"sentences": result.sentences()}
     return verb.Result(
         result, facts, figures={"rotation": lambda: function_of("columns", "rotation")(result)}
     )
@@ -229,6 +230,7 @@ def monitor(
     data: verb.LargeData,
     *,
     normal: Annotated[Any, verb.DATA._replace(streamed=True)] = None,
+    reference: verb.Names = None,
     alpha: Annotated[float | None, verb.Option(check=check_share)] = None,
     lags: Annotated[int | None, verb.Option(check=check_natural)] = None,
     consecutive: Annotated[int | None, verb.Option(check=check_integer)] = None,
@@ -250,6 +252,9 @@ def monitor(
     ----------
     normal : FILE, default: by theory from the model, or those of a saved monitor
         Normal rows, which set the limits.
+    reference : FIRST,LAST
+        The first and the last of the rows of DATA that are normal, by name, number from 0 or time; a model
+        like MODEL is fitted to them, and sets the limits.
     alpha : NUMBER, default: 0.01, or that of a saved monitor
         Share of normal rows with an alarm, over both statistics.
     lags : NUMBER, default: 0, or that of a saved monitor
@@ -272,7 +277,9 @@ def monitor(
     from gramian.figures.registry import function_of
     from gramian.models.monitor import monitor_of
 
-    made = monitor_of(model, data, alpha=alpha, lags=lags, consecutive=consecutive, normal=normal)
+    made = monitor_of(
+        model, data, alpha=alpha, lags=lags, consecutive=consecutive, normal=normal, reference=reference
+    )
     result = made.statistics(data, rows="auto")
     columns, limits = result.finite, made.limits_
     worst = [place for place in result.worst() if result.alarms[place]]
