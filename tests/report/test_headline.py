@@ -118,3 +118,21 @@ def test_components_of_spectra_are_peaks_slopes_and_levels():
         X = rng.normal(size=(50, 1)) * shape + 0.01 * rng.normal(size=(50, 400))
         first = headline(gramian.PCA(1).fit(Table(X, names))).sentences[0]
         assert re.sub(r"PC1 \([\d.]+ % of the variance\) ", "", first) == f"{said}."
+
+
+@pytest.mark.parametrize(("by", "said"), [(0, "depends in part on|does not follow"), (3, "follows")])
+def test_of_counts_it_is_said_whether_the_first_component_follows_their_depth(by, said, tmp_path):
+    rng = np.random.default_rng(0)
+    depth = rng.uniform(5e3, 5e4, size=60)
+    shares = np.tile(rng.dirichlet(np.ones(30)), (60, 1))
+    shares[:, :10] *= (depth / depth.mean())[:, None] ** by  # shares that change with depth, or none
+    shares[:, 10:20] *= rng.lognormal(0, 0.3, size=(60, 1))
+    counts = rng.poisson(depth[:, None] * shares / shares.sum(axis=1, keepdims=True))
+    path = tmp_path / "counts.csv"
+    names = ",".join(f"g{j}" for j in range(30))
+    np.savetxt(path, counts, "%d", ",", header=names, comments="")
+    table = gramian.scan(path, transform="logcpm").read()
+    assert table.metadata["depth"].tolist() == counts.sum(axis=1).tolist()
+    model = gramian.PCA(2).fit(table)
+    sentences = headline(model, table, model.transform(table)).sentences
+    assert re.search(rf"PC1 ({said}) the depth of counting, the sums of rows", sentences[-1])

@@ -12,17 +12,20 @@ from scipy.signal import find_peaks
 
 from gramian.answers.departure import Departure, departure_of
 from gramian.answers.diagnose import Diagnosis
+from gramian.answers.proposals import FOLLOWED
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, percent, shown
 from gramian.core.records import FloatArray
 from gramian.errors import shortened
 from gramian.report.facts import where_text
+from gramian.statistics.associations import LEVEL, associated
 from gramian.statistics.clusters import Parted, parted
 from gramian.statistics.components import component_names, feature_names_of, shares_of
 from gramian.statistics.separation import CHANCE, COMPONENTS, Separation, separation_of
 from gramian.statistics.units import column_axis
 from gramian.tables.labels import as_array, label_texts
 from gramian.tables.table import Table
+from gramian.tables.treatment import DEPTH
 
 DESCRIBED = 2  # components
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
@@ -92,6 +95,8 @@ def headline(
     first = next(filter(None, (test(model, table, Z, diagnosis) for test in tests)), None)
     described = min(DESCRIBED, k) if first is None else 0 if first.kind == "noise" else 1
     about = tuple(f"{_about(model, place)}." for place in range(described))
+    if table is not None and len(Z) and about and DEPTH in table.metadata:
+        about += _of_depth(table.metadata[DEPTH], Z)
     if first is None:
         return Headline("components", about)
     return replace(first, sentences=(*first.sentences, *about))
@@ -273,6 +278,16 @@ def _about(model: Any, place: int) -> str:
     said = [f"{verb} {_and([_name(names[j]) for j in some])}" for verb, some in verbs if len(some)]
     pause = " and " if len(large) == 2 else ", and "
     return f"{of} {pause.join(said)}"
+
+
+def _of_depth(depths: FloatArray, Z: FloatArray) -> tuple[str, ...]:
+    """Say whether the first component follows the sums of counts that were divided out."""
+    found = associated(np.log1p(depths), Z[:, :1])
+    if isinstance(found, str):
+        return ()
+    r2 = float(found.r2[0])
+    said = "follows" if r2 >= FOLLOWED else "depends in part on" if found.p[0] < LEVEL else "does not follow"
+    return (f"PC1 {said} the depth of counting, the sums of rows (r2 = {r2:.2f}).",)
 
 
 def _along(direction: FloatArray, places: FloatArray, unit: str) -> str:

@@ -171,6 +171,7 @@ TRANSFORMED = {
     "logcpm": "counts x became log(1 + x per million of their row)",
     "clr": "numbers became centred log-ratios, log(x) minus the mean over the row",
 }
+DEPTH = "depth"  # metadata that logcpm adds: the sum of each row of counts
 OF_ROWS = ("logcpm", "clr")  # transforms that need all columns of a row
 OF_POSITIVE = ("log", "clr")
 
@@ -208,7 +209,9 @@ def with_transform(table: Table, kind: Transform) -> Table:
         raise ParameterError("transform", kind, problem, 'Use transform="log1p" or "sqrt".')
     f = partial(computed, table, kind)
     if not isinstance(values, stored.StoredRows):
-        return replace(table, values=f(table.flat, slice(0), slice(0)).reshape(values.shape))
+        depths = {DEPTH: _depths(table.flat)} if kind == "logcpm" else {}
+        numbers = f(table.flat, slice(0), slice(0)).reshape(values.shape)
+        return replace(table, values=numbers, metadata={**depths, **table.metadata})
     sparse_too = {"indptr": values.indptr} if hasattr(values, "indptr") else {}
     dtype, cuts = dtype_of_rows(values.dtype), values.cuts_columns and kind not in OF_ROWS
     more = {"f": f, "dtype": dtype, "stored": dtype, "cuts_columns": cuts, **sparse_too}
@@ -248,12 +251,12 @@ def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: sl
         if kind == "logcpm":
             lines = np.repeat(np.arange(len(block.indptr) - 1), np.diff(block.indptr))
             of_entries = lines if block.format == "csr" else block.indices
-            block.data = block.data * _per_million(np.asarray(block.sum(axis=1)).ravel())[of_entries]
+            block.data = block.data * _per_million(_depths(block))[of_entries]
         block.data = _elementwise(kind)(block.data).astype(dtype, copy=False)
         return block
     if kind == "logcpm":
         counts = np.ascontiguousarray(block, dtype=np.float64)
-        return np.log1p(counts * _per_million(np.nansum(counts, axis=1))[:, None]).astype(dtype)
+        return np.log1p(counts * _per_million(_depths(counts))[:, None]).astype(dtype)
     if kind != "clr":
         return _elementwise(kind)(block, dtype=dtype)
     logs = np.log(np.ascontiguousarray(block, dtype=np.float64))
@@ -264,6 +267,12 @@ def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: sl
 
 def _elementwise(kind: Transform) -> np.ufunc:
     return {"log": np.log, "sqrt": np.sqrt}.get(kind, np.log1p)
+
+
+def _depths(counts: Any) -> npt.NDArray[np.float64]:
+    """Return the sums of rows."""
+    sums = counts.sum(axis=1) if sparse.issparse(counts) else np.nansum(counts, axis=1, dtype=np.float64)
+    return np.asarray(sums, dtype=np.float64).ravel()
 
 
 def _per_million(depths: npt.NDArray[Any]) -> npt.NDArray[Any]:
