@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.special import ndtri
 
 from gramian.core.checks import check_choice, counted, first_few, percent
 from gramian.core.records import FloatArray, Members
-from gramian.errors import DataError
+from gramian.errors import DataError, GramianError
 from gramian.statistics import imputation, parts
 from gramian.statistics.units import (
     AXIS,
@@ -30,6 +31,7 @@ from gramian.statistics.units import (
 from gramian.tables.cells import is_number
 from gramian.tables.codes import codes_of
 from gramian.tables.column_features import chance, tokens
+from gramian.tables.metadata import as_metadata
 from gramian.tables.names import are_variables
 from gramian.tables.preview import Column, Preview
 from gramian.tables.reading import ReadingOptions, one_name
@@ -72,6 +74,8 @@ NEAR = 1e-8  # difference of products of such columns with a vector
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
 MOST_IMPUTING = 8
 MOST_SHOWN, MOST_NAMED = 8, 12  # columns in a question; names of those to leave out in a line
+# Of samples beside a table: their suffixes, how many files are looked at, and bytes of one.
+SHEETS, MOST_SHEETS, LARGEST_SHEET = (".csv", ".tsv", ".txt", ".xlsx"), 20, 1 << 20
 KNOWN = {one.name for one in fields(ReadingOptions)}
 ADDED = ("drop", "na_values", "exclude")  # to what a user chose
 
@@ -88,9 +92,9 @@ class Proposal:
     Attributes
     ----------
     option : str
-        An option of :func:`gramian.scan` ("id", "label", "drop", "missing", "transform", "transpose",
-        "pivot", "answers", "na_values", "slips", "exclude"), or a parameter of :class:`gramian.PCA` or
-        :class:`gramian.KernelPCA` ("scale", "n_components", "kernel", "gamma").
+        An option of :func:`gramian.scan` ("id", "label", "labels_from", "drop", "missing", "transform",
+        "transpose", "pivot", "answers", "na_values", "slips", "exclude"), or a parameter of
+        :class:`gramian.PCA` or :class:`gramian.KernelPCA` ("scale", "n_components", "kernel", "gamma").
     value : object
         Its value: a column, ``"drop-rows"``, ``"unit"``, True, a number.
     why : str
@@ -247,7 +251,7 @@ def propose(data: Any, method: Method = "pca") -> Proposals:
     if isinstance(data, str | os.PathLike):
         data = Scan(data)
     if isinstance(data, Scan):
-        return of_scan(data, method)
+        return with_sheet(of_scan(data, method), data)
     # Rows of a table that was read have their names and labels.
     chosen = ReadingOptions(id="", labels_from="") if isinstance(data, Table) else None
     return proposals(preview_of(data), method, chosen)
@@ -260,6 +264,30 @@ def of_scan(scan: Scan, method: Method, parameters: Mapping[str, Any] | None = N
         return preview_of(replace(scan, **more))
 
     return proposals(preview_of(scan), method, scan.options, parameters or {}, again)
+
+
+def with_sheet(found: Proposals, scan: Scan) -> Proposals:
+    """Return proposals with labels from the sheet of samples in the folder of a table of genes x samples."""
+    read = vars(scan) | found.reading
+    is_file = isinstance(scan.path, str | os.PathLike) and os.path.isfile(scan.path)
+    if not is_file or not read["transpose"] or read["labels_from"] or read["label"]:
+        return found
+    seen, gone = preview_of(scan), (read["id"], *(read["drop"] or ()))
+    samples = (
+        [one.name for one in seen.columns if one.sample is not None and one.name not in gone] if seen else []
+    )
+    near = [one for one in sorted(Path(scan.path).parent.glob("*")) if one.suffix in SHEETS]
+    for path in near[:MOST_SHEETS] if samples else ():
+        with suppress(GramianError, OSError):
+            if path.stat().st_size > LARGEST_SHEET or path.samefile(scan.path):
+                continue
+            sheet = as_metadata(path).keyed(samples)
+            texts = [values for values in sheet.columns.values() if values.dtype.kind != "f"]
+            groups = any(1 < len({*values.tolist()}) <= len(samples) / 2 for values in texts)
+            if groups and {*samples}.issubset(sheet.row_names or ()):
+                why = f"a table beside it names all {len(samples):,} samples, and groups of them"
+                return replace(found, items=(*found, Proposal("labels_from", str(path), why)))
+    return found
 
 
 def proposals(
@@ -782,38 +810,31 @@ def _skewness(X: FloatArray) -> Any:
 
 def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return what stands for missing values in columns of numbers: few texts, codes, and infinity."""
-    wanted = _free(seen, reading)
-    most, chosen = max(1, MARKED * seen.rows), set(reading.na_values or ())
-    texts = {name: some for name, some in seen.marks.items() if name in wanted}
-    texts = {name: some for name, some in texts.items() if sum(some.values()) <= most}
+    wanted, few, chosen = _free(seen, reading), max(1, MARKED * seen.rows), set(reading.na_values or ())
     free = [one for one in seen.columns if one.name in wanted]
-    beyond = {
-        one.name: int(np.bitwise_count(one.infinite).sum())
-        for one in ([] if set(INFINITE) & chosen else free)
-        if one.infinite is not None
-    }
-    codes = _codes([one for one in free if one.sample is not None], chosen)
+    texts = [name for name, some in seen.marks.items() if name in wanted and sum(some.values()) <= few]
+    times = sum((Counter(seen.marks[name]) for name in texts), Counter[str]())
+    but = " and ".join(f'"{text}" ({counted(n, "time")})' for text, n in times.items())
+    parts, codes = [(texts, "are", f"numbers but for {but}")], _codes(free, chosen)
     block = _block(free)
     if zeros := [one.name for one in free if one.name in block and one.low == 0 and "0" not in chosen]:
         codes[0.0] = zeros
-    if not texts and not beyond and not codes:
-        return None
-    found = list(dict.fromkeys(text for some in texts.values() for text in some))
-    times = [sum(some.get(text, 0) for some in texts.values()) for text in found]
-    but = " and ".join(f'"{text}" ({counted(n, "time")})' for text, n in zip(found, times, strict=True))
-    why = [f"{_quoted(texts)} {'is' if len(texts) == 1 else 'are'} numbers but for {but}"] if texts else []
     for code, names in codes.items():
-        found.append(f"{code:.12g}")
-        have = "has" if len(names) == 1 else "have"
         apart = "apart from all other values, as a code of missing ones"
         meaning = 'which means "not measured" in tables of proteins' if names is zeros else apart
-        why.append(f"{_quoted(names)} {have} {code:.12g}, {meaning}")
-    if beyond:
-        have, many = "has" if len(beyond) == 1 else "have", sum(beyond.values())
-        why.append(f"{_quoted(beyond)} {have} {counted(many, 'infinite value')}")
-        found += INFINITE
-    columns = dict.fromkeys([*texts, *(name for names in codes.values() for name in names), *beyond])
-    return Proposal("na_values", found, "; ".join(why), {"columns": list(columns)})
+        parts.append((names, "have", f"{code:.12g}, {meaning}"))
+    infinite = [] if chosen.intersection(INFINITE) else [(one.name, one.infinite) for one in free]
+    beyond = {name: int(np.bitwise_count(bits).sum()) for name, bits in infinite if bits is not None}
+    parts.append(([*beyond], "have", counted(sum(beyond.values()), "infinite value")))
+    of_one = {"are": "is", "have": "has"}
+    said = (
+        f"{_quoted(some)} {of_one[verb] if len(some) == 1 else verb} {what}"
+        for some, verb, what in parts
+        if some
+    )
+    found = [*times, *(f"{code:.12g}" for code in codes), *(INFINITE if beyond else ())]
+    columns = list(dict.fromkeys(name for some, *_ in parts for name in some))
+    return Proposal("na_values", found, "; ".join(said), {"columns": columns}) if found else None
 
 
 def _slips(seen: Preview, reading: ReadingOptions) -> Proposal | None:
@@ -855,11 +876,12 @@ def _codes(columns: Sequence[Column], chosen: Collection[str]) -> dict[float, li
         for code in codes_of(column):
             if f"{code:.12g}" not in chosen:
                 found.setdefault(code, []).append(column.name)
-    for code, names in list(found.items()):
-        elsewhere = (one.sample for one in columns if one.name not in names)
-        if any(sample is not None and bool((sample == code).any()) for sample in elsewhere):
-            del found[code]
-    return found
+    samples = {one.name: one.sample for one in columns if one.sample is not None}
+
+    def is_elsewhere(code: float, names: Collection[str]) -> bool:
+        return any(bool((x == code).any()) for name, x in samples.items() if name not in names)
+
+    return {code: names for code, names in found.items() if not is_elsewhere(code, names)}
 
 
 def _quoted(names: Iterable[str]) -> str:

@@ -453,14 +453,10 @@ class Columns:
             many = counted(sum(self._slips[at][0] for at in slips), "slip")
             how = "read as meant" if self.slips == "read" else "left missing"
             notes.append(f"{many} in columns of numbers, such as {written!r} for {meant} in {name!r}: {how}")
-        return (
-            *notes,
-            *(
-                f"day and month may be exchanged in {names[at]!r}: {day} was read as month/day/year"
-                for at, day in sorted(self._unclear.items())
-                if at in places
-            ),
-        )
+        for at in sorted(places & {*self._unclear}):
+            what = f"{self._unclear[at]} was read as month/day/year"
+            notes.append(f"day and month may be exchanged in {names[at]!r}: {what}")
+        return tuple(notes)
 
 
 def is_number(column: Any) -> bool:
