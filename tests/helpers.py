@@ -100,3 +100,9 @@ def script(path: str) -> Any:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def boxes_of(labels: Any) -> list[tuple[str, Any]]:
+    """Return the texts that labels of a figure have drawn, and where, in pixels."""
+    texts = (one for one in labels.drawn if hasattr(one, "get_text"))
+    return [(text.get_text(), text.get_window_extent()) for text in texts]

@@ -12,6 +12,7 @@ from gramian.figures import style
 from gramian.figures.labels import Labels
 from gramian.figures.registry import available
 from gramian.tables.table import Table
+from helpers import boxes_of
 
 
 def labels_of(ax):
@@ -83,7 +84,7 @@ def test_a_biplot_has_points_and_arrows(pca, X):
     np.testing.assert_allclose(tips, factor * pca.components_.T[order], rtol=1e-9)
     labels = labels_of(ax)
     assert f"Arrows are loadings times {factor:.3g}." in style.caption(ax)
-    assert {text for text, _ in labels.boxes} >= {"x0", "x1", "x2", "x3"}
+    assert {text for text, _ in boxes_of(labels)} >= {"x0", "x1", "x2", "x3"}
     data = figures.biplot_data(pca, X)
     np.testing.assert_array_equal(data.arrows.tips, pca.components_.T)
     np.testing.assert_array_equal(data.values, pca.transform(X))
@@ -116,9 +117,9 @@ def test_of_many_arrows_the_longest_have_names():
     assert "Names: the 12 longest; the others are lighter." in style.caption(ax)
     longest = [f"c{j}" for j in np.argsort(-np.hypot(*model.components_))[:12]]
     assert len(tips) == 30
-    assert len(labels.boxes) >= 9
-    assert {text for text, _ in labels.boxes} <= set(longest)
-    for text, box in labels.boxes:  # near its arrow
+    assert len(boxes_of(labels)) >= 9
+    assert {text for text, _ in boxes_of(labels)} <= set(longest)
+    for text, box in boxes_of(labels):  # near its arrow
         tip = ax.transData.transform(tips[longest.index(text)])
         away = np.maximum(0, np.maximum(box.min - tip, tip - box.max))
         assert np.hypot(*away) / ax.figure.dpi * 72 < 60

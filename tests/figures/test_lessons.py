@@ -9,6 +9,7 @@ from gramian import figures
 from gramian.errors import DataError, ParameterError
 from gramian.figures.planes import level_lines
 from gramian.statistics.candidates import Candidate, Choice, Selection
+from helpers import boxes_of
 
 
 def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius():
@@ -120,10 +121,10 @@ def test_directions_are_drawn_with_equal_units_and_names_off_the_points():
     across, up = np.ptp(upper.transData.transform([[0, 0], [1, 1]]), axis=0)
     assert across == pytest.approx(up)  # a right angle looks right
     assert lower.get_xlabel().startswith("u (")
-    (labels,) = [artist for artist in upper.get_children() if hasattr(artist, "boxes")]
-    assert {text for text, _ in labels.boxes} == {"u", "w"}
+    (labels,) = [artist for artist in upper.get_children() if hasattr(artist, "drawn")]
+    assert {text for text, _ in boxes_of(labels)} == {"u", "w"}
     for place in upper.transData.transform(POINTS):
-        assert not any(box.contains(*place) for _, box in labels.boxes)
+        assert not any(box.contains(*place) for _, box in boxes_of(labels))
     with pytest.raises(DataError, match=r"There are 1 names for 2 directions\. Give one for each\."):
         figures.directions(model, POINTS, names=["u"])
 

@@ -19,6 +19,7 @@ from gramian.figures.points import Groups
 from gramian.figures.registry import FIGURES, available
 from gramian.statistics.associations import mean_ellipse, normal_ellipse
 from gramian.tables.table import Table
+from helpers import boxes_of
 
 
 def colours(ax):
@@ -161,8 +162,8 @@ def test_of_many_groups_the_names_stand_in_the_figure(pca, X):
     assert ax.get_legend() is None
     ax.figure.draw_without_rendering()
     (labels,) = (one for one in ax.artists if isinstance(one, Labels))
-    assert {text for text, _ in labels.boxes} <= set(kinds)
-    assert len(labels.boxes) >= 8
+    assert {text for text, _ in boxes_of(labels)} <= set(kinds)
+    assert len(boxes_of(labels)) >= 8
 
 
 def test_very_many_rows_are_a_density_with_a_stated_sample(pca):
@@ -320,7 +321,7 @@ def test_row_names_are_those_of_a_column_or_of_nobody(X):
     ax = model.plot(table, labels=few)
     ax.figure.draw_without_rendering()
     (labels,) = (one for one in ax.artists if isinstance(one, Labels))
-    assert [text for text, _ in labels.boxes] == ["this"]
+    assert [text for text, _ in boxes_of(labels)] == ["this"]
 
 
 def test_metadata_are_drawn_as_a_heat_map(pca, X):

@@ -16,6 +16,7 @@ from gramian import figures
 from gramian.figures import style
 from gramian.figures.labels import Labels
 from gramian.tables.table import Table
+from helpers import boxes_of
 
 STARTS = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 SVG = "{http://www.w3.org/2000/svg}"
@@ -124,11 +125,11 @@ def test_an_axis_has_room_whatever_the_numbers():
 # --------------------------------------------------------------------- labels
 
 
-def boxes_of(ax):
+def labelled(ax):
     """Return the boxes of labels and the places of points, in pixels."""
     ax.figure.draw_without_rendering()
     (labels,) = (one for one in ax.artists if isinstance(one, Labels))
-    boxes = np.array([box.extents for _, box in labels.boxes]).reshape(-1, 4)
+    boxes = np.array([box.extents for _, box in boxes_of(labels)]).reshape(-1, 4)
     return labels, boxes, ax.transData.transform(labels.obstacles)
 
 
@@ -145,9 +146,9 @@ def test_of_names_without_room_the_outermost_stay(pca):
     labels = Labels(ax)
     labels.block(points)
     labels.add(points, [f"name {i}" for i in range(54)], what="row name")
-    _, boxes, _ = boxes_of(ax)
+    _, boxes, _ = labelled(ax)
     assert 0 < len(boxes) < 54
-    assert {f"name {i}" for i in range(50, 54)} <= {text for text, _ in labels.boxes}
+    assert {f"name {i}" for i in range(50, 54)} <= {text for text, _ in boxes_of(labels)}
     assert overlaps(boxes) == 0
     assert (boxes[:, :2] >= ax.bbox.min).all()
     assert (boxes[:, 2:] <= ax.bbox.max).all()
@@ -173,7 +174,7 @@ def test_labels_overlap_at_no_size_of_real_tables(data_dir):
         for width in (85, 120, 180):
             for draw in (model.plot, model.biplot):
                 with style.canvas(width):
-                    _, boxes, points = boxes_of(draw(table))
+                    _, boxes, points = labelled(draw(table))
                 assert overlaps(boxes) == 0
                 inside = (points > boxes[:, None, :2]) & (points < boxes[:, None, 2:])
                 shown += len(boxes)

@@ -104,21 +104,19 @@ def loadings_data(
     places = [place_of(one, k, "components") for one in asked]
     values = (directions if data is None else correlations(model, data))[:, places]
     titles = [component_titles(model, k)[place] for place in places]
-    what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
-    note = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
-    return _loadings_data(names, titles, values, kind, note, what.split(" (")[0], position)
+    what, unit = (
+        ("loading", " (entry of a unit vector)") if data is None else ("correlation of column with score", "")
+    )
+    result = _loadings_data(names, titles, values, kind, what)
+    note = f"{what.capitalize()}{unit}; {len(places)} of {k} components."
+    x = position if kind == "lines" and position != "column" else result.x
+    return replace(result, notes=[note, *result.notes], x=x)
 
 
 def _loadings_data(
-    names: Any,
-    titles: Any,
-    values: FloatArray,
-    kind: Any,
-    note: str,
-    what: str,
-    position: str = "",
-    **more: Any,
+    names: Sequence[str], titles: Sequence[str], values: FloatArray, kind: Any, what: str
 ) -> LoadingsData:
+    """Return what is drawn of loadings, whose name is ``what``, and which columns these are, if not all."""
     items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
     along, unit = (column_axis(names) if kind == "lines" else None) or items
     drawn = [_drawn(own, kind, along) for own in values.T]
@@ -130,7 +128,7 @@ def _loadings_data(
         few = f"Of {len(names):,} columns the extremes of each of {STRETCHES} stretches"
     elif len(titles) > 1:
         few += " of each component"
-    notes = [note, f"{few}."] if len(names) > MOST[kind] else [note]
+    notes = [f"{few}."] if len(names) > MOST[kind] else []
     every = np.concatenate(drawn)
     columns = {
         "component": np.repeat(titles, [len(one) for one in drawn]).tolist(),
@@ -138,12 +136,9 @@ def _loadings_data(
         "position": along[every],
         "loading": np.concatenate([values[one, j] for j, one in enumerate(drawn)]),
     }
-    if kind == "lines":
-        more["x"] = unit or position if position == "column" else position
-        more["y"] = what if len(titles) > 1 else f"{what}, {titles[0]}"
-    elif kind == "bars":
-        more["x"] = what
-    return LoadingsData(columns, notes, kind, what, **more)
+    y = what if len(titles) > 1 else f"{what}, {titles[0]}"
+    x, y = {"bars": (what, ""), "heat": ("", ""), "lines": (unit or "column", y)}[kind]
+    return LoadingsData(columns, notes, kind, what, x=x, y=y)
 
 
 def _drawn(values: FloatArray, kind: str, along: FloatArray) -> npt.NDArray[np.intp]:
@@ -214,8 +209,8 @@ def rotation_data(result: Rotation) -> LoadingsData:
     shares = zip(result.names, result.ratio, strict=True)
     titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
     note = f"Loadings rotated by {result.method}: component times standard deviation."
-    title = f"Rotated by {result.method}"
-    return _loadings_data(result.columns, titles, result.loadings, "heat", note, "loading", title=title)
+    data = _loadings_data(result.columns, titles, result.loadings, "heat", "loading")
+    return replace(data, notes=[note, *data.notes], title=f"Rotated by {result.method}")
 
 
 @figure(rotation_data)

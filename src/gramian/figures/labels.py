@@ -12,7 +12,7 @@ from matplotlib.artist import Artist, allow_rasterization
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox, IdentityTransform
+from matplotlib.transforms import IdentityTransform
 
 from gramian.core.checks import counted
 from gramian.core.records import FloatArray
@@ -49,8 +49,8 @@ class Labels(Artist):  # type: ignore[misc]
 
     Attributes
     ----------
-    boxes : list of (str, Bbox)
-        After drawing, the texts that are shown and where, in pixels.
+    drawn : list of Artist
+        After drawing, the texts that are shown, and lines that lead to them.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Labels(Artist):  # type: ignore[misc]
     >>> labels = Labels(ax)
     >>> labels.add(np.array([[0.5, 0.5], [0.52, 0.5]]), ["a", "b"])
     >>> ax.figure.draw_without_rendering()
-    >>> [text for text, _ in labels.boxes]
+    >>> [text.get_text() for text in labels.drawn]
     ['a', 'b']
     """
 
@@ -70,7 +70,6 @@ class Labels(Artist):  # type: ignore[misc]
         ax.add_artist(self)
         self.groups: list[Group] = []
         self.obstacles, self.arrows = np.empty((0, 2)), np.empty((0, 2))
-        self.boxes: list[tuple[str, Bbox]] = []
         self.drawn: list[Artist] = []
 
     def sentence(self) -> str:
@@ -132,7 +131,7 @@ class Labels(Artist):  # type: ignore[misc]
         legend = self.axes.get_legend()
         boxes = np.array([] if legend is None else legend.get_window_extent(renderer).extents).reshape(-1, 4)
         dots, arrows, origin = map(self._pixels, (self.obstacles, self.arrows, np.zeros((1, 2))))
-        self.boxes, self.drawn = [], []
+        self.drawn = []
         for group in self.groups:
             points = self._pixels(group.points)
             sizes = [label.get_window_extent(renderer).size for label in group.texts]
@@ -156,7 +155,6 @@ class Labels(Artist):  # type: ignore[misc]
     def _set(self, label: Text, at: Any, centre: Any, half: Any, scale: float) -> None:
         label.set_position((centre[0], centre[1]))
         self.drawn.append(label)
-        self.boxes.append((label.get_text(), Bbox([centre - half, centre + half])))
         end = np.clip(at, centre - half, centre + half)
         if np.hypot(*(end - at)) > LED * scale:
             line = Line2D(*np.transpose([at, end]), color=style.LINE, linewidth=0.5)

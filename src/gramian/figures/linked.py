@@ -230,8 +230,7 @@ def _texts(data: ScoresData, edges: Any, size: Sequence[int]) -> list[dict[str, 
         above = [[edges[0][0], 0.35 - place] for place in range(len(hue.kinds))]
         return names(above, hue.kinds, edges, size)
     if hue.is_many:
-        medians = [np.median(data.values[hue.values == kind], axis=0) for kind in hue.classes]
-        return names(medians, hue.classes, edges, size)
+        return names(data.medians(), hue.classes, edges, size)
     return names(data.values, data.labels, edges, size, color=SOFT)
 
 
@@ -259,8 +258,11 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
     """Return a control chart of which rows can be read."""
     columns = data.columns | {"state": np.where(data.columns["alarm"] == "", "normal", "alarm")}
     statistics = [name for name in ("T2", "SPE") if name in columns]
-    scale = {"domain": ["normal", "alarm"], "range": [BLUE, VERMILION]}
-    state = field("state", "nominal", scale=scale, title=None)
+    looks = {"color": [BLUE, VERMILION], "shape": ["circle", "diamond"]}
+    state = {
+        channel: field("state", "nominal", scale={"domain": ["normal", "alarm"], "range": look}, title=None)
+        for channel, look in looks.items()
+    }
     panels = []
     for name in statistics:
         last = name == statistics[-1]
@@ -272,7 +274,7 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
         layers = [layer("line", looks=line, x=x, y=y)]
         box = {"type": "interval", "encodings": ["x"], "translate": False, "zoom": False}
         dragged = {"name": f"period_{name}", "select": box}
-        layers += [layer("point", looks=point, x=x, y=y, color=state, tooltip=shown) | {"params": [dragged]}]
+        layers += [layer("point", looks=point, x=x, y=y, **state, tooltip=shown) | {"params": [dragged]}]
         if np.isfinite(columns[f"{name} limit"]).any():  # Vega warns of an axis for no number
             limit = field(f"{name} limit", title=name, aggregate="max")
             layers += [layer("rule", looks={"color": VERMILION, "strokeDash": [5, 3]}, y=limit)]

@@ -119,10 +119,9 @@ class Contours(Rows):
 def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: int = SHOWN) -> Contours:
     """Return what :func:`kernel_contours` draws."""
     given = list(models) if isinstance(models, Sequence) else [models]
-    for d in (model.n_features_in_ for model in given):
-        if d != 2:
-            problem = f"Contours need a model of two columns, and this one has {d}."
-            raise DataError(problem, "Fit it on two columns.")
+    if others := {int(model.n_features_in_) for model in given} - {2}:
+        problem = f"Contours need a model of two columns, and this one has {others.pop()}."
+        raise DataError(problem, "Fit it on two columns.")
     values = as_float64(numbers_of(X))
     edges = np.array(style.edges_of(values, margin=0.15))
     if style.is_comparable(edges.tolist()):  # circles are circles
@@ -586,28 +585,27 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
     models = list(model) if isinstance(model, Sequence) else [model]
     if getattr(models[0], "picture_shape_", None) is not None:
         return sheets.whitened_pictures(models, X)
-    parts = [as_float64(numbers_of(X)), *(as_float64(one.transform(X)) for one in models)]
-    n = len(parts[0])
-    parts = [part.reshape(n, -1) for part in parts]
+    n = len(numbers_of(X))
+    parts = [
+        as_float64(part).reshape(n, -1) for part in (numbers_of(X), *(one.transform(X) for one in models))
+    ]
     count = min(part.shape[1] for part in parts)
     if len(components) != 2:
         raise ParameterError("components", components, "are not two columns", "Name two, such as (1, 3).")
     places = [place_of(one, count, "components", f"{count} columns are whitened.") for one in components]
     rows = style.sampled_rows(n)
     columns, titles, ellipses, said = {"row": rows}, list[Any](), [], []
-    called = [feature_names_of(models[0]), *(list(map(str, one.get_feature_names_out())) for one in models)]
-    kinds = [f" ({one.method})" for one in models] if models[1:] else [""]
-    for number, (part, names, kind) in enumerate(zip(parts, called, ["", *kinds], strict=True)):
-        pair = part[:, places]
-        when = f"after{number if number > 1 else ''}" if number else "before"
+    called = [feature_names_of(models[0]), *(one.get_feature_names_out() for one in models)]
+    kinds = ["", *(f" ({one.method})" if models[1:] else " (whitened)" for one in models)]
+    for number, (part, names, kind) in enumerate(zip(parts, called, kinds, strict=True)):
+        pair, when = part[:, places], f"after{number if number > 1 else ''}" if number else "before"
         columns |= {f"{when}_{side}": column for side, column in zip("xy", pair[rows].T, strict=True)}
-        titles.append([f"{names[place]}{kind or ' (whitened)' * bool(number)}" for place in places])
+        titles.append([f"{names[place]}{kind}" for place in places])
         ellipses.append(normal_ellipse(pair))
-        cov = np.cov(pair.T)
-        small = abs(cov[0, 1]) < 5e-4 * np.sqrt(cov[0, 0] * cov[1, 1])
-        between = "0.000" if small else f"{cov[0, 1]:.3g}"
-        who = f"after{kind}" if number else "Before"
-        said.append(f"{who}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {between};")
+        (first, between), (_, second) = np.cov(pair.T)
+        between = "0.000" if abs(between) < 5e-4 * np.sqrt(first * second) else f"{between:.3g}"
+        who = f"after{kind if models[1:] else ''}" if number else "Before"
+        said.append(f"{who}: variances {first:.3g} and {second:.3g}, covariance {between};")
     sample = f" (random sample of {style.SAMPLE:,}, seed 0)" if n > style.SAMPLE else ""
     said += [f"{n:,} rows{sample}.", "95 % normal ellipses."]
     return Whitening(columns, said, ellipses, titles)

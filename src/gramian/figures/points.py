@@ -179,6 +179,12 @@ class ScoresData(Data):
             edges[1] = [0.5 - (len(self.hue.kinds) or 1), 0.5]
         return edges if self.arrows is None else [self.arrows.widened(edge) for edge in edges]
 
+    def medians(self) -> FloatArray:
+        """Return the medians of the classes."""
+        return np.stack(
+            [np.median(self.values[self.hue.values == kind], axis=0) for kind in self.hue.classes]
+        )
+
 
 def scores_data(
     model: Any,
@@ -237,9 +243,9 @@ def scores_data(
     x, y = axis_title(model, places[0]), "" if single else axis_title(model, places[1])
     title = _separation(values[:, : len(places)], components, colours)
     drawn = np.arange(n) if n <= DENSE else look.sampled_rows(n)
-    rows = getattr(X, "row_numbers", None)
-    kept = {"row": range(n) if rows is None else rows} if names is None else {"name": names}
-    columns = {name: [given[i] for i in drawn.tolist()] for name, given in kept.items()}
+    numbers = getattr(X, "row_numbers", None)
+    every = names or (range(n) if numbers is None else numbers)
+    columns = {"row" if names is None else "name": [every[i] for i in drawn.tolist()]}
     columns |= dict(zip([*components, "position"], values[drawn].T, strict=False))
     groups = {"group": colours.values, "style": markers.values}
     columns |= {name: own[drawn].tolist() for name, own in groups.items() if own is not None}
@@ -329,9 +335,8 @@ def draw(data: ScoresData, ax: Any, **scatter: Any) -> Any:
     if not dense:
         labels.block(data.values)
     if data.hue.is_many and not single:
-        classes = data.hue.classes
-        medians = [np.median(data.values[data.hue.values == kind], axis=0) for kind in classes]
-        labels.add(np.array(medians), classes, kind="groups", what="group name", weight="bold", alpha=1)
+        named: dict[str, Any] = {"kind": "groups", "what": "group name", "weight": "bold", "alpha": 1}
+        labels.add(data.medians(), data.hue.classes, **named)
     if data.labels:
         labels.add(data.values, data.labels, what="row name")
     look.note(ax, labels)
