@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import zipfile
 from importlib.resources import files
 from xml.etree import ElementTree
@@ -17,6 +18,7 @@ from sklearn.base import clone
 import gramian
 from drawn import drawn_faces
 from gramian import PCA, KernelPCA, Monitor, Whitener, figures
+from gramian.app.cli import main
 from gramian.app.server import tasks
 from gramian.app.server.pages import PAGE
 from gramian.app.server.routes import EXAMPLES
@@ -676,3 +678,27 @@ def test_a_reference_period_sets_the_limits_of_figure_and_table(client):
     data = client.post(f"{API}/data?name=rows", content=npy(X[:60]), headers=BINARY).json()["id"]
     place = f"{API}/models/{fitted(client, {'data': data})['id']}"
     assert client.get(f"{place}/figures", params={"data": data}).json()["ordered"] is False
+
+
+def test_the_command_and_the_code_repeat_a_corrected_fit(client, tmp_path, monkeypatch):
+    rows = np.random.default_rng(0).standard_normal((40, 4)).round(3).tolist()
+    lines = [f'"r$\'{i}, <b>",{",".join(map(str, row))}' for i, row in enumerate(rows)]
+    content = "\n".join(["name,a=b,b,c,d", *lines]).encode()
+    (tmp_path / "t.csv").write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    data = client.post(f"{API}/data?name=t.csv&draft=true", content=content, headers=BINARY).json()["id"]
+    cells = {"id": "name", "corrections": ["r$'3, <b>:a=b=1.5", "r$'4, <b>:c="], "exclude": ["r$'9, <b>"]}
+    kernel = {"n_components": 2, "kernel": "rbf", "gamma": 0.1, "scale": "unit"}
+    for kind, parameters, missing in (("PCA", {"n_components": 2}, "em"), ("KernelPCA", kernel, "mean")):
+        reading = cells | {"missing": missing}
+        order = {"data": data, "estimator": kind, "parameters": parameters, "reading": reading}
+        place = f"{API}/models/{fitted(client, order)['id']}"
+        code = client.get(f"{place}/code", params={"data": data, **reading}).json()
+        assert main([*shlex.split(code["shell"])[1:], "-o", "shell.gramian"]) == 0
+        made = {}
+        exec(code["python"], made)
+        (tmp_path / "page.gramian").write_bytes(client.get(f"{place}/file").content)
+        expected = gramian.load("page.gramian").explained_variance_
+        for model in (gramian.load("shell.gramian"), made["model"]):
+            assert model.n_samples_ == 39
+            np.testing.assert_allclose(model.explained_variance_, expected)

@@ -152,8 +152,10 @@ async function all() {
     if (name === "scores" && watched) await unusual();
   }
   restore();
-  const { python, methods } = await asked(`models/${id}/code?${query}`);
+  const { python, shell, methods } = await asked(`models/${id}/code?${query}`);
   byId("code").textContent = python;
+  byId("command").textContent = shell;
+  byId("shell").hidden = !shell;
   if (methods) {
     byId("methods").textContent = methods;
     byId("methods-box").hidden = false;

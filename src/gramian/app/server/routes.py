@@ -455,7 +455,7 @@ async def results(state: Server, id: Id, query: Shown) -> Response:
 
 @api.get("/models/{id}/code")
 async def code(state: Server, id: Id, query: Shown) -> dict[str, str]:
-    """Return Python code that fits the same model, and a paragraph for a methods section."""
+    """Return a command and Python code that fit the same model, and a paragraph for a methods section."""
     return await state.ask("code", **shown(state, id, query))
 
 

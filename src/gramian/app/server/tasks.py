@@ -9,6 +9,7 @@ import inspect
 import io
 import json
 import os
+import shlex
 import shutil
 import threading
 import time
@@ -29,7 +30,7 @@ from gramian import PCA, KernelPCA, Whitener, errors, load
 from gramian.answers.departure import Departure, in_time
 from gramian.answers.diagnose import Diagnosis, diagnosis_of
 from gramian.answers.proposals import KNOWN, METHODS, Method, of_scan, proposals
-from gramian.app.verb import Blocks, Context, Parameter, Result
+from gramian.app.verb import Blocks, Context, Parameter, Result, as_arguments
 from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs.fit import with_usual_components
 from gramian.core import arrays, progress
@@ -53,7 +54,14 @@ from gramian.report.results import write_results
 from gramian.report.sections import MOST_SCORES
 from gramian.report.sentences import methods_lines, python_calls
 from gramian.report.tables import completed, feature_names, write_table
-from gramian.statistics.components import component_names, decomposition_of, expanded, mapping_of, reader_of
+from gramian.statistics.components import (
+    component_names,
+    decomposition_of,
+    expanded,
+    lags_of,
+    mapping_of,
+    reader_of,
+)
 from gramian.tables import reading
 from gramian.tables.as_rows import as_rows
 from gramian.tables.files import locate
@@ -678,10 +686,26 @@ def results(model: Message, data: Message, answer: Message) -> Message:
 
 
 def code(model: Message, data: Message | None) -> Message:
-    """Return Python code that fits the same model, and a paragraph for a methods section."""
-    fitted = mapping_of(model_of(model))
+    """Return a command and Python code that fit the same model, and a paragraph for a methods section."""
+    fitted, reading = mapping_of(model_of(model)), None if data is None else data["arguments"]
     methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
-    return {"python": python_calls(fitted, None if data is None else data["arguments"]), "methods": methods}
+    shell = "" if reading is None else _command(fitted, reading)
+    return {"python": python_calls(fitted, reading), "shell": shell, "methods": methods}
+
+
+def _command(fitted: Any, reading: Mapping[str, Any]) -> str:
+    """Return the command that fits the same model; "" for one that the shell cannot describe."""
+    takes = inspect.signature(type(fitted)).parameters
+    changed = {
+        name: value if isinstance(value, str | int | float | None) else repr(value)
+        for name, value in fitted.get_params(deep=False).items()
+        if repr(value) != repr(takes[name].default)
+    }
+    of_fit = verb_of("fit").options
+    if type(fitted) not in (PCA, KernelPCA) or lags_of(fitted) or changed.keys() - of_fit.keys():
+        return ""
+    options = {name: value for name, value in reading.items() if name != "path"} | changed
+    return shlex.join(["gramian", "fit", str(reading["path"]), *as_arguments(options), "--as-is"])
 
 
 # ------------------------------------------------------------------ kernels
