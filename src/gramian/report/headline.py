@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import find_peaks
 
 from gramian.answers.departure import Departure, departure_of
 from gramian.answers.diagnose import Diagnosis
@@ -297,6 +296,8 @@ def _along(direction: FloatArray, places: FloatArray, unit: str) -> str:
         first, last = (places[0], places[-1]) if direction[0] < direction[-1] else (places[-1], places[0])
         return f"is a slope: it rises steadily from {first:,g} to {last:,g}{unit}"
     said = []
+    from scipy.signal import find_peaks  # whose import takes a twentieth of a fit
+
     for sign, word in ((1, "peaks"), (-1, "dips")):
         ends = np.pad(sign * direction, 1, constant_values=float((sign * direction).min()))
         tops, _ = find_peaks(ends, prominence=PROMINENT * float(np.ptp(direction)))
