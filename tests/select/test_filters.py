@@ -242,6 +242,8 @@ def test_data_and_folds_that_cannot_be_are_refused_before_the_ranking():
     X, y = np.random.default_rng(0).standard_normal((12, 3)), [0] * 6 + [1] * 6
     with pytest.raises(DataError, match="training rows of fold 1 all have the same label"):
         FeatureFilter("f", cv=model_selection.KFold(2)).fit(X, y)
+    with pytest.raises(DataError, match=r"Scoring .* in fold 1 of 3 gave nan on 4 held-out rows\. Use"):
+        FeatureFilter("f", cv=3, scoring=lambda estimator, X, y: np.nan).fit(X, y)
 
     def never(X, y):
         raise AssertionError("ranked")

@@ -71,8 +71,9 @@ def test_rows_that_score_themselves_and_constant_labels_in_a_fold():
     X = np.random.default_rng(0).standard_normal((12, 3))
     y = np.r_[np.full(4, 2.0), np.arange(8.0)]
     folds = list(KFold(3).split(X))
-    scorer = least_squares_scorer(Ridge(), X, y, folds, None)
-    expected = by_definition(Ridge(), X, y, folds, None, [{0}, {1}])
+    model = MODELS["standardised"]
+    scorer = least_squares_scorer(model, X, y, folds, None)
+    expected = by_definition(model, X, y, folds, None, [{0}, {1}])
     np.testing.assert_allclose(
         scorer.scores(np.array([], dtype=int), single([0, 1]), True), expected, rtol=1e-9
     )
