@@ -77,6 +77,18 @@ def test_the_same_as_scikit_learn():
         np.testing.assert_allclose(ours.history_.chosen.fold_scores, expected, atol=1e-9)
 
 
+def test_floating_wins_where_a_mixture_is_the_best_single_feature():
+    # Column 0 alone says most; together with 1 and 2 it says nothing new.
+    b, c, noise, other, rest = np.random.default_rng(3).standard_normal((5, 300))
+    X, y = np.column_stack([b + c + 0.8 * noise, b, c, other]), b + c + 0.3 * rest
+    for estimator in [LinearRegression(), make_pipeline(StandardScaler(), Ridge(solver="lsqr"))]:
+        pairs = {pair: cross_val_score(estimator, X[:, pair], y).mean() for pair in combinations(range(4), 2)}
+        for floating, pair in ((False, (0, 1)), (True, max(pairs, key=pairs.get))):
+            model = SequentialFeatureSelector(estimator, n_features_to_select=2, floating=floating).fit(X, y)
+            assert tuple(model.get_support(indices=True)) == pair
+            assert model.score_ == pytest.approx(pairs[pair])
+
+
 def test_the_choice_is_what_it_says():
     for rule, direction, floating in product(["best", "one-se"], ["forward", "backward"], [False, True]):
         X, y = WINE[0][:, :4], WINE[1]
