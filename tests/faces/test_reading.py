@@ -147,6 +147,8 @@ def test_colours_of_print_animations_and_floats(tmp_path):
     )
     values = np.full((12, 10), 0.25, dtype=np.float32)
     assert read_faces(write(tmp_path / "float", {"1.tif": encoded(values, "TIFF")})).pictures[0, 0, 0] == 0.25
+    with pytest.raises(DataError, match=r"Picture 0 \(counted from 0\) contains NaN or infinity"):
+        read_faces(write(tmp_path / "nan", {"1.tif": encoded(np.nan * values, "TIFF")}))
 
 
 BAD = {

@@ -117,6 +117,7 @@ def test_a_kernel():
     space = FaceSpace(30, kernel="rbf").fit(FACES)
     assert isinstance(space.decomposition_, KernelPCA)
     assert space.decomposition_.gamma == "median"
+    assert FaceSpace(3, kernel="laplacian").fit(FACES).decomposition_.gamma == "median"
     errors = space.errors(FACES.take(slice(0, 6)), [1, 30])
     assert (errors[:, 1] < errors[:, 0]).all()
     back = space.reconstruct(NEW, 30)
