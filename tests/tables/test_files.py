@@ -230,8 +230,10 @@ def test_folder_list_and_single_picture(tmp_path):
 
 def test_columns_of_pictures_are_refused(tmp_path):
     (tmp_path / "x.png").write_bytes(png())
-    with pytest.raises(ParameterError, match=r"which holds pictures\. Leave it out\."):
-        read(tmp_path / "x.png", label="y")
+    np.save(tmp_path / "x.npy", np.zeros((3, 4, 5)))
+    for name in ("x.png", "x.npy"):
+        with pytest.raises(ParameterError, match=r"which holds pictures\. Leave it out\."):
+            read(tmp_path / name, label="0")
 
 
 def test_streams_that_give_nothing_or_no_bytes():

@@ -292,6 +292,8 @@ def test_objects_that_are_no_numbers_and_masks_that_hide_nothing():
     with pytest.raises(InputTypeError, match=r"float.* argument must be"):
         as_rows(np.array([[{}, 1], [2, 3]], dtype=object))
     np.testing.assert_array_equal(as_rows(np.ma.masked_array(SMALL)).in_memory(), SMALL)
+    large = np.full((10, 4), 1.7e308)  # finite numbers whose sum is not
+    assert all(as_rows(rows).shape[1] == 4 for rows in (large, sp.csr_matrix(large), sp.csr_matrix((5, 4))))
 
 
 def test_columns_that_hold_no_numbers_are_named_as_what_they_are():
