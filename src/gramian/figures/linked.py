@@ -179,10 +179,8 @@ def framed(edges: list[list[float]], width: float) -> tuple[list[list[float]], t
     if not style.is_comparable(edges):
         return edges, (across, round(across * style.HEIGHT / style.WIDTH)), False
     spans = np.ptp(edges, axis=1)
-    size = np.array([across, round(across * min(max(spans[1] / spans[0], 0.55), 0.75))])
-    more = 0.5 * (max(spans / size) * size - spans)
-    wider = [[float(low - m), float(high + m)] for (low, high), m in zip(edges, more, strict=True)]
-    return wider, (across, int(size[1])), True
+    size = across, round(across * min(max(spans[1] / spans[0], 0.55), 0.75))
+    return style.widened(edges, size), size, True
 
 
 def _tip(name: str, values: Any) -> dict[str, Any]:

@@ -123,10 +123,9 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
         problem = f"Contours need a model of two columns, and this one has {others.pop()}."
         raise DataError(problem, "Fit it on two columns.")
     values = as_float64(numbers_of(X))
-    edges = np.array(style.edges_of(values, margin=0.15))
-    if style.is_comparable(edges.tolist()):  # circles are circles
-        edges = edges.mean(axis=1, keepdims=True) + np.ptp(edges, axis=1).max() / 2 * np.array([-1, 1])
-    sides = [np.linspace(low, high, CELLS + 1) for low, high in edges.tolist()]
+    edges = style.edges_of(values, margin=0.15)
+    edges = style.widened(edges, (1, 1)) if style.is_comparable(edges) else edges  # circles are circles
+    sides = [np.linspace(low, high, CELLS + 1) for low, high in edges]
     grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
     columns, titles = {"x": grid[:, 0], "y": grid[:, 1]}, list[list[str]]()
     for place, model in enumerate(given, 1):

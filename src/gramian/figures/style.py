@@ -40,7 +40,7 @@ INK, SOFT, PALE, LINE, ZERO, LEFT_OUT = "#333333", "#555555", "#e8e8e8", "#88888
 # The CSS variables by which a page sets the colours that depend on its background.
 VARIABLES = {
     **{INK: "ink", SOFT: "soft", PALE: "grid", LINE: "line", ZERO: "zero", LEFT_OUT: "left-out"},
-    **{BLUE.lower(): "blue", "#7f3c8d": "purple", "#b10026": "red", "#ffffff": "paper"},
+    **{BLUE.lower(): "blue", "#ffffff": "paper"},
 }
 SAMPLE = 2000  # rows of very many
 RASTER = 2000  # points above which they are pixels in an .svg or .pdf file
@@ -307,19 +307,21 @@ def is_comparable(edges: Sequence[Sequence[float]] | FloatArray) -> bool:
     return max(spans) <= MOST_UNEQUAL * min(spans)
 
 
+def widened(edges: Sequence[Sequence[float]], size: Any) -> list[list[float]]:
+    """Return limits of which a unit is as long along both axes of a size, given as (across, up)."""
+    spans = np.ptp(edges, axis=1)
+    more = 0.5 * (np.max(spans / size) * np.asarray(size) - spans)
+    return [[float(low - m), float(high + m)] for (low, high), m in zip(edges, more, strict=True)]
+
+
 def equal_units(ax: Axes, edges: Sequence[Sequence[float]]) -> tuple[list[list[float]], bool]:
     """Return limits of which a unit has about the same length, for :func:`set_edges`, and whether it has.
 
     Ranges of very different lengths keep their own scales, because one of them would be a line.
     """
-    result = [list(map(float, edge)) for edge in edges]
-    if not is_comparable(result):
-        return result, False
-    spans = np.array([high - low for low, high in result])
-    size = ax.get_position().size * _figure_of(ax).get_size_inches()
-    unit = float(np.max(spans / size))
-    more = 0.5 * (unit * size - spans)
-    return [[low - m, high + m] for (low, high), m in zip(result, more.tolist(), strict=True)], True
+    if not is_comparable(edges):
+        return [list(map(float, edge)) for edge in edges], False
+    return widened(edges, ax.get_position().size * _figure_of(ax).get_size_inches()), True
 
 
 def colour_bar(ax: Axes, drawn: Any, title: str) -> None:
