@@ -837,3 +837,10 @@ def test_rows_are_named_by_any_index():
             assert list(result["row"]) == list(index) if index.nlevels == 1 else True
             assert str(result["row"][41]) == str(index[41])
             assert str(result.events["start"][0]) == str(index[result.events.runs[0].start])
+
+
+def test_digits_that_are_no_time_are_names():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    names = tuple(f"2024-05-01 {hour}:99" for hour in range(60, 100))
+    monitor = gramian.Monitor(gramian.PCA(1)).fit(X)
+    assert monitor.statistics(Table(X, row_names=names))["row"][0] == "2024-05-01 60:99"

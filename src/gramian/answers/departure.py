@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from sklearn.base import clone
 from gramian.core.arrays import as_float64
 from gramian.core.records import ModelKind
 from gramian.errors import DiagnosticWarning, ignoring
-from gramian.models.monitor import TIME, Monitor
+from gramian.models.events import in_time, times_of
+from gramian.models.monitor import Monitor
 from gramian.statistics.components import column_names, kind_of
 from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Table
@@ -30,8 +30,8 @@ class Departure:
     ----------
     reference, last, start, end : str
         Names of the last row of the first half, of the last row before the event, and of its first and last.
-    length : int
-        Rows from start to end.
+    seconds : float
+        From start to end.
     column : str
         Whose change alone explains the largest part of the event.
     statistic : str
@@ -46,21 +46,11 @@ class Departure:
     last: str
     start: str
     end: str
-    length: int
+    seconds: float
     column: str
     statistic: str
     excess: float
     further: int
-
-
-def in_time(table: Table) -> bool:
-    """Return whether all rows are named by times, and in their order."""
-    matches = [TIME.fullmatch(name) for name in table.row_names or ()]
-    try:
-        times = [datetime.fromisoformat(match[1].replace(" ", "T")) for match in matches if match]
-    except ValueError:
-        return False
-    return bool(times) and len(times) == len(matches) and times == sorted(times)
 
 
 def departure_of(model: Any, table: Table) -> Departure | None:
@@ -90,8 +80,9 @@ def departure_of(model: Any, table: Table) -> Departure | None:
         return None
     n, half, k = len(values), len(values) // 2, int(model.n_components_)
     small = n >= FEWEST and 4 * k <= n and values.size <= MOST_NUMBERS
-    if not small or not in_time(table) or not np.isfinite(values).all():
+    if not small or not in_time(table.row_names) or not np.isfinite(values).all():
         return None
+    times: Any = times_of(table.row_names or ())
     watch = Monitor(clone(model).set_params(n_components=k), consecutive=CONSECUTIVE)
     with ignoring(DiagnosticWarning):
         later = watch.fit(values[:half]).statistics(values[half:])
@@ -111,10 +102,10 @@ def departure_of(model: Any, table: Table) -> Departure | None:
         explained = g**2 / np.maximum(np.diag(M), np.finfo(float).tiny)
         j = int(explained.argmax())
         if events["excess"][i] >= EXCESS and x @ g > 1 and explained[j] >= ALONE * (x @ g):
-            at = half + run.start
+            first, last = half + run.start, half + run.stop - 1
             return Departure(
-                *(names[half - 1], names[at - 1], names[at], names[half + run.stop - 1]),
-                length=run.stop - run.start,
+                *(names[half - 1], names[first - 1], names[first], names[last]),
+                seconds=(times[last] - times[first]) / np.timedelta64(1, "s"),
                 column=column_names(model)[j],
                 statistic=str(events["statistic"][i]),
                 excess=float(events["excess"][i]),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.colors import PowerNorm
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from gramian.answers.explanation import SHOWN, Explanation
 from gramian.core.arrays import as_float64
@@ -15,7 +16,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.figures.drawing import CELL, DASHED, LONGEST, Data, bars, figure, heat_map, whole
 from gramian.figures.names import numbers_of, row_names_of
-from gramian.models.events import ONSET
+from gramian.models.events import ONSET, times_of
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import feature_names_of
 from gramian.tables.table import Table
@@ -26,7 +27,7 @@ MOST_CELLS, BEFORE, AFTER = 15, 20, 80  # columns of a map, rows before and afte
 
 
 def control_chart_data(monitor: Any, X: Any) -> Data:
-    """Return what :func:`control_chart` draws; columns: position and those of the monitor's statistics."""
+    """Return what :func:`control_chart` draws; columns: position, time, and the monitor's statistics."""
     given = monitor_of(monitor, X)
     result = given.statistics(X, rows="auto")
     n, places = len(result), np.arange(len(result))
@@ -34,15 +35,17 @@ def control_chart_data(monitor: Any, X: Any) -> Data:
         alarms = [place for place in result.worst(MOST_ALARMS) if result.alarms[place]]
         places = np.unique([*evenly(n, MOST_POINTS), *alarms])
     columns = {"position": places} | {name: values[places] for name, values in result.finite.items()}
+    times = times_of(result["row"])
+    columns |= {} if times is None else {"time": times[places]}
     few = f"{len(places):,} rows are drawn: evenly spaced ones and the alarms." if len(places) < n else ""
     said = f"{counted(int(result.alarms.sum()), 'alarm')} in {counted(n, 'row')}; limits (dashed) for "
     said += f"{percent(given.limits_.alpha)} false alarms."
-    return Data(columns, [said, few, *given.limits_.sentences], x="row")
+    return Data(columns, [said, few, *given.limits_.sentences], x="row" if times is None else "")
 
 
 @figure(control_chart_data)
 def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
-    """Draw T2 and SPE of rows in their order, with the limits and the alarms.
+    """Draw T2 and SPE of rows in their order, over time where times name them, with limits and alarms.
 
     Of more than 4,000 rows it has 4,000 evenly spaced ones and the 2,000 largest alarms.
 
@@ -74,7 +77,8 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
     >>> list(data.columns)[:5]
     ['position', 'row', 'T2', 'T2 limit', 'SPE']
     """
-    x, alarms = data.columns["position"], np.asarray(data.columns["alarm"] != "", dtype=bool)
+    x = data.columns.get("time", data.columns["position"])
+    alarms = np.asarray(data.columns["alarm"] != "", dtype=bool)
     names = [name for name in ("T2", "SPE") if name in data.columns]
     axes = style.subplots(len(names), ax=ax, sharex=True, squeeze=False)
     for one, name in zip(axes.flat, names, strict=True):
@@ -89,6 +93,9 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
             one.axhline(np.nanmax(limits), color=style.VERMILION, **DASHED)
         one.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0)), np.square))
         one.set(ylabel=name, ylim=(0, None))
+    if "time" in data.columns:
+        places = AutoDateLocator()
+        axes[-1, 0].xaxis.set(major_locator=places, major_formatter=ConciseDateFormatter(places))
     axes[0, 0].get_figure().align_ylabels(axes)
     return axes
 

@@ -51,7 +51,6 @@ RULES = (1, 2, 3, 5, 10)
 # rows, and that is at most this share of them: a stationary column hardly is, whatever its runs.
 FROZEN, SHORT = 3, 0.1
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
-TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T][\d:.]+)?)(Z|[+-]\d\d:\d\d)?")  # of a row, and its zone
 MOMENT = re.compile(r"\d{4}-\d\d")  # the beginning of a time
 NOTHING = 1e-10  # share of the variance below which no component was discarded
 
@@ -800,7 +799,7 @@ def period(rows: table.Table, ends: Sequence[str]) -> table.Table:
         raise ParameterError("reference", list(ends), "is not two rows", "Give the first and the last one.")
     names = rows.row_names or ()
     named = {*ends} <= {*names} or not names
-    if not named and all(map(TIME.fullmatch, names)) and all(map(MOMENT.match, ends)):
+    if not named and events.times_of(names) is not None and all(map(MOMENT.match, ends)):
         first, last = (end.replace("T", " ") for end in sorted(ends))
         times = [name.replace("T", " ") for name in names]
         places = np.flatnonzero([time >= first and time[: len(last)] <= last for time in times])
@@ -920,13 +919,10 @@ def _row_names(X: Any, rows: Rows) -> npt.NDArray[Any]:
 
 def _warn_of_times(X: Any, names: Sequence[str] | None, *, equal: bool) -> None:
     """Warn where rows are not in the order of time or, if that matters, not at equal distances."""
-    times = np.asarray(getattr(X, "index", None))
-    if times.dtype.kind != "M":
-        matches = [match for match in map(TIME.fullmatch, names or ()) if match]
-        if not matches or len(matches) < len(names or ()) or len({match[2] for match in matches}) > 1:
-            return
-        times = np.array([match[1] for match in matches])
-    times = times.astype("M8[ms]")
+    index = np.asarray(getattr(X, "index", None))
+    times = events.times_of(index if index.dtype.kind == "M" else names or ())
+    if times is None:
+        return
     steps, usual = (np.diff(some).astype(np.float64) / 1000 for some in (times, np.sort(times)))
     step = float(np.median(usual)) if len(usual) else 0.0
     others = np.flatnonzero((steps < step / 2) | (steps > 1.5 * step) if equal and step else steps < 0)

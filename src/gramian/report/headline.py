@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -177,8 +176,7 @@ def _time(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis |
     found = None if table is None else departure_of(model, table)
     if found is None:
         return None
-    start, end = (datetime.fromisoformat(name.replace(" ", "T", 1)) for name in (found.start, found.end))
-    lasts = f" and lasts {_lasting((end - start).total_seconds())}" if end > start else ""
+    lasts = f" and lasts {_lasting(found.seconds)}" if found.seconds else ""
     both = " and " in found.statistic
     verb, limit = ("reach", "their limits") if both else ("reaches", "its limit")
     said = (

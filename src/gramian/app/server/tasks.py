@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from gramian import PCA, KernelPCA, Whitener, errors, load
-from gramian.answers.departure import Departure, in_time
+from gramian.answers.departure import Departure
 from gramian.answers.diagnose import Diagnosis, diagnosis_of
 from gramian.answers.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.app.verb import Blocks, Context, Parameter, Result, as_arguments
@@ -42,6 +42,7 @@ from gramian.figures.names import component_titles, usual_hue
 from gramian.figures.registry import available, function_of
 from gramian.kernels import kernel_from_name, widths
 from gramian.kernels import table as all_kernels
+from gramian.models.events import in_time
 from gramian.models.inputs import expected_columns
 from gramian.models.kernel_pca.projection import as_scaled
 from gramian.models.model_file import read_model
@@ -622,7 +623,9 @@ def figures(model: Message, data: Message | None) -> Message:
     answer = _answer(fitted, table, diagnosis)
     codes, event = () if diagnosis is None else diagnosis.codes, answer.evidence
     # The order of rows means something: time, or neighbours that are alike.
-    ordered = whole is not fitted or (table is not None and (in_time(table) or "row-order" in codes))
+    ordered = whole is not fitted or (
+        table is not None and (in_time(table.row_names) or "row-order" in codes)
+    )
     return {
         "figures": list(titles),
         "titles": titles,
