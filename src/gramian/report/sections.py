@@ -285,7 +285,7 @@ class _Explained:
             (names[j], *(f"{mean:.4g}" for mean in means[j]), f"{100 * found.r2[j]:.0f} %") for j in order
         ]
         many = f"{differ.sum():,} of {counted(len(names), 'column')}"
-        yield f"The means of {of} differ by more than chance in {many}; most in:"
+        yield f"The means of {of} differ by more than chance in {many}. Most, of the values as analysed, in:"
         heads = ("column", *(shortened(kind, NAME) for kind in kinds), "variance between groups")
         yield Grid(heads, rows, kinds="r" + "n" * (len(kinds) + 1))
 
