@@ -515,8 +515,8 @@ def metadata_data(description: Description) -> Data:
     v, components = len(names), ["all, weighted", *description.components[:SHOWN]]
     k = len(components)
     every = counted(len(description.explained_variance), "component")
-    said = "r2, or eta squared of categories. * marks an adjusted p below 0.05. The first column weights "
-    notes = [f"{said}{every} by their variances."]
+    said = "Shares of variance (r2, eta squared of categories). * marks an adjusted p below 0.05. First: "
+    notes = [f"{said}{every} weighted by their variances."]
     if v < len(description.variables):
         notes.append(f"The {v} of {len(description.variables):,} columns that explain most.")
     r2 = np.column_stack([description.weighted_r2[:v], description.r2[:v, : k - 1]])
