@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from gramian.core.arrays import as_float64
 from gramian.core.records import ModelKind
-from gramian.errors import DiagnosticWarning, ignoring
+from gramian.errors import DataError, GramianWarning, ignoring
 from gramian.models.events import in_time, times_of
 from gramian.models.monitor import Monitor
 from gramian.statistics.components import column_names, kind_of
@@ -84,13 +84,14 @@ def departure_of(model: Any, table: Table) -> Departure | None:
         return None
     times: Any = times_of(table.row_names or ())
     watch = Monitor(clone(model).set_params(n_components=k), consecutive=CONSECUTIVE)
-    with ignoring(DiagnosticWarning):
-        later = watch.fit(values[:half]).statistics(values[half:])
+    try:
+        with ignoring(GramianWarning):
+            later = watch.fit(values[:half]).statistics(values[half:])
+    except DataError:  # the first half does not vary
+        return None
     fitted: Any = watch.model_
     events = later.events
     r, names = int(fitted.rank_), table.row_names or ()
-    if not r:
-        return None
     directions, variances = as_float64(fitted.components_)[:r], as_float64(fitted.explained_variance_)[:r]
     M = (directions.T / variances) @ directions / later["T2 limit"][0]
     if "SPE limit" in later.columns:
