@@ -112,8 +112,8 @@ def test_components_of_spectra_are_peaks_slopes_and_levels():
     names = tuple(f"{place:g} nm" for place in places)
     band = np.exp(-(((places - 1450) / 40) ** 2)) - 0.8 * np.exp(-(((places - 1100) / 40) ** 2))
     shapes = {
-        "peaks at 1,450 nm and dips at 1,100 nm": band,
-        "is a slope: it rises steadily from 900 to 1,698 nm": (places - 1250) / 400,
+        "peaks at `1450 nm` and dips at `1100 nm`": band,
+        "is a slope: it rises steadily from `900 nm` to `1698 nm`": (places - 1250) / 400,
         "is an overall size: all 400 columns rise together": np.ones_like(places),
     }
     for said, shape in shapes.items():

@@ -96,7 +96,8 @@ def headline(
     if table is not None and len(Z) and about and DEPTH in table.metadata:
         about += _of_depth(table.metadata[DEPTH], Z)
     if first is None:
-        return Headline("components", about)
+        curve = model.model_kind.linear and column_axis(feature_names_of(model)) is not None
+        return Headline("components", about, "loadings" if curve else "scores")
     return replace(first, sentences=(*first.sentences, *about))
 
 
@@ -264,7 +265,7 @@ def _about(model: Any, place: int) -> str:
     if len(names) > COLUMNS and direction.min() >= RELATIVE * direction.max():
         return f"{of} is an overall size: all {len(names)} columns rise together"
     axis = column_axis(names)
-    if axis is not None and (curve := _along(direction, *axis)):
+    if axis is not None and (curve := _along(direction, axis[0], names)):
         return f"{of} {curve}"
     order = np.argsort(-np.abs(direction).round(6), kind="stable")
     strong = order[np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])]
@@ -287,12 +288,11 @@ def _of_depth(depths: FloatArray, Z: FloatArray) -> tuple[str, ...]:
     return (f"PC1 {said} the depth of counting, the sums of rows (r2 = {r2:.2f}).",)
 
 
-def _along(direction: FloatArray, places: FloatArray, unit: str) -> str:
+def _along(direction: FloatArray, places: FloatArray, names: list[str]) -> str:
     """Return what a curve of loadings along an axis is: a slope, or peaks; "" where it is neither."""
-    unit = f" {unit}" if unit else ""
     if abs(float(np.corrcoef(direction, places)[0, 1])) >= STRAIGHT:
-        first, last = (places[0], places[-1]) if direction[0] < direction[-1] else (places[-1], places[0])
-        return f"is a slope: it rises steadily from {first:,g} to {last:,g}{unit}"
+        first, last = (names[0], names[-1]) if direction[0] < direction[-1] else (names[-1], names[0])
+        return f"is a slope: it rises steadily from {_name(first)} to {_name(last)}"
     said = []
     from scipy.signal import find_peaks  # whose import takes a twentieth of a fit
 
@@ -302,7 +302,7 @@ def _along(direction: FloatArray, places: FloatArray, unit: str) -> str:
         high = [j for j in tops if ends[j] >= RELATIVE * np.abs(direction).max()]
         high = sorted(high, key=lambda j: -ends[j])[:PEAKS]
         if high:
-            said.append(f"{word} at {_and([f'{places[j - 1]:,g}{unit}' for j in high])}")
+            said.append(f"{word} at {_and([_name(names[j - 1]) for j in high])}")
     return " and ".join(said)
 
 
