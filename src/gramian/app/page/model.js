@@ -129,6 +129,7 @@ async function all() {
   if (telling) byId("findings").append(" ", linkTo(telling, about.pair));
   for (const part of document.querySelectorAll("[data-figures]")) {
     const names = part.dataset.figures.split(" ").filter((name) => about.figures.includes(name) && (about.ordered || name !== "control-chart")), place = part.querySelector(".cards");
+    names.sort((one, other) => (other === about.figure) - (one === about.figure));  // what shows the headline comes first
     part.hidden = !names.length;
     tabs.find((tab) => tab.hash === `#${part.querySelector("h2").id}`).hidden = part.hidden;
     for (const name of names) {
@@ -148,8 +149,9 @@ async function all() {
   select(null);
   markTab();
   for (const name of Object.keys(cards)) {
+    if (name === "control-chart" && !rows.length) await unusual();  // by which its period is marked
     await redraw(name);
-    if (name === "scores" && watched) await unusual();
+    if (name === "scores" && watched && !rows.length) await unusual();
   }
   restore();
   const { python, shell, methods } = await asked(`models/${id}/code?${query}`);

@@ -52,6 +52,7 @@ async function form(parent, path, { name, on, summary, inputs, options }, query,
   const takesData = inputs.some((one) => one.name === "data"), fields = new Map();
   for (const one of inputs) if (one.name !== "data") fields.set(one.name, await chooser(`${name}-${one.name}`, one));
   for (const one of options) fields.set(one.name, field(`${name}-${one.name}`, one));
+  const asks = atOnce && name in QUESTIONS && !inputs.some((one) => one.required && one.name !== "data");
   const button = element("button", {}, "Run"), result = element("div", { role: "status" });
   const ask = element("form", {}, element("div", { className: "fields" }, ...[...fields.values()].map(({ place }) => place), button));
   ask.addEventListener("submit", (event) => {
@@ -59,6 +60,7 @@ async function form(parent, path, { name, on, summary, inputs, options }, query,
     result.replaceChildren();
     tried(async () => {
       if (takesData && !query().get("data")) throw new Error("Choose the data to plot, at the top.");
+      if (asks) result.textContent = "Computing …";
       const given = new URLSearchParams(takesData || on === "data" ? query() : []);
       for (const [option, { value }] of fields) {
         if (value()) given.set(option, value());
@@ -66,17 +68,19 @@ async function form(parent, path, { name, on, summary, inputs, options }, query,
       }
       given.set("draw", WIDTH);
       try {
-        await show(result, await asked(`${path}/${name}?${given}`, { method: "POST" }));
+        const answer = await asked(`${path}/${name}?${given}`, { method: "POST" });
+        result.replaceChildren();
+        await show(result, answer);
         say("");
       } catch (error) {
+        result.replaceChildren();
         const wrong = byId(`${name}-${parameterIn(error.message, options.map((one) => one.name))}`);
         if (!wrong) throw error;
         complain(wrong, error.message);
         say("");
       }
-    }, button, "Computing …");
+    }, button, asks ? "" : "Computing …");
   });
-  const asks = atOnce && name in QUESTIONS && !inputs.some((one) => one.required && one.name !== "data");
   const parts = asks ? [result, element("details", {}, element("summary", {}, "Options"), ask)] : [ask, result];
   const question = element("details", { className: "card", id: `operation-${name}` }, element("summary", {}, QUESTIONS[name] ?? summary), ...parts);
   if (asks) question.addEventListener("toggle", () => question.open && !result.childElementCount && !button.disabled && ask.requestSubmit());
@@ -84,7 +88,7 @@ async function form(parent, path, { name, on, summary, inputs, options }, query,
 }
 
 // Shows the answer in sentences and figures first, and all numbers behind a click.
-async function show(place, { text, notes, figures, facts: { sentences = [] } }) {
+async function show(place, { text, notes, figures, facts: { sentences = [] } = {} }) {
   const numbers = element("pre", { tabIndex: 0 }, text), said = sentences.filter(Boolean);
   place.append(...said.map((one) => element("p", {}, one)), ...notes.map((note) => element("p", { className: "soft" }, note)));
   for (const [name, content] of Object.entries(figures)) {

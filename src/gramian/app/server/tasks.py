@@ -632,6 +632,7 @@ def figures(model: Message, data: Message | None) -> Message:
         "columns": [*labels, *names],
         "groups": {name: kinds for name, values in labels.items() if (kinds := _kinds(table, name, values))},
         "hue": usual if isinstance(usual, str) else "",
+        "figure": answer.figure,
         "pair": list(answer.pair),
         "findings": list(answer.sentences),
         "ordered": ordered,
