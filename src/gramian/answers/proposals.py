@@ -273,17 +273,17 @@ def with_sheet(found: Proposals, scan: Scan) -> Proposals:
     if not is_file or not read["transpose"] or read["labels_from"] or read["label"]:
         return found
     seen, gone = preview_of(scan), (read["id"], *(read["drop"] or ()))
-    samples = (
-        [one.name for one in seen.columns if one.sample is not None and one.name not in gone] if seen else []
-    )
+    columns = () if seen is None else seen.columns
+    samples = [one.name for one in columns if one.sample is not None and one.name not in gone]
     near = [one for one in sorted(Path(scan.path).parent.glob("*")) if one.suffix in SHEETS]
-    for path in near[:MOST_SHEETS] if samples else ():
+    for path in near[:MOST_SHEETS]:
         with suppress(GramianError, OSError):
             if path.stat().st_size > LARGEST_SHEET or path.samefile(scan.path):
                 continue
             sheet = as_metadata(path).keyed(samples)
             texts = [values for values in sheet.columns.values() if values.dtype.kind != "f"]
             groups = any(1 < len({*values.tolist()}) <= len(samples) / 2 for values in texts)
+            groups &= "PC1" not in sheet.columns  # scores of an earlier fit
             if groups and {*samples}.issubset(sheet.row_names or ()):
                 why = f"a table beside it names all {len(samples):,} samples, and groups of them"
                 return replace(found, items=(*found, Proposal("labels_from", str(path), why)))

@@ -287,9 +287,8 @@ class Columns:
         self.written: set[int] = set()
         self._signs: dict[int, str] = {}  # units of the columns that are read without such and other signs
         self._limits: dict[int, tuple[int, str]] = {}  # how many entries, and one of them
-        self._slips: dict[
-            int, tuple[int, tuple[str, str]]
-        ] = {}  # how many cells, one of them and its meaning
+        # How many cells, one of them and its meaning.
+        self._slips: dict[int, tuple[int, tuple[str, str]]] = {}
         self._how: dict[str, set[int]] = {"commas": set(), "groups": set(), "parentheses": set()}
         self._unclear: dict[int, str] = {}
         arrays = fields if source.separator is None else self._as_written(fields)

@@ -626,18 +626,13 @@ def begins_table(rows: Sequence[Sequence[str] | None], separator: str, names: Se
     >>> begins_table([["Women"], ["1990", "1", "2"], ["1991", "3", "4"]], ",", ("", "a", "b"))
     False
     """
-    some = [*itertools.dropwhile(lambda row: len(list(filter(None, row))) < 2, (row or [] for row in rows))][
-        :2
-    ]
+    filled = (row or [] for row in rows)
+    some = [*itertools.dropwhile(lambda row: sum(map(bool, row)) < 2, filled)][:2]
     if len(some) < 2 or len(some[0]) != len(some[1]):
         return False
-    header, numbers = [*some[0]], [cells.is_number(field, separator) for field in some[1]]
-    words = all(header[1:]) and not any(
-        cells.is_number(one, separator) or cells.is_missing(one) for one in header[1:]
-    )
-    return any(numbers) and (
-        header == list(names or ()) or (words and not cells.is_number(header[0], separator))
-    )
+    header, first = ([cells.is_number(field, separator) for field in row] for row in some)
+    words = all(some[0][1:]) and not any(header) and not any(map(cells.is_missing, some[0][1:]))
+    return any(first) and (words or [*some[0]] == [*(names or ())])
 
 
 def fields_of(line: bytes, separator: str) -> list[str] | None:

@@ -123,6 +123,21 @@ def test_numbers_of_components_are_whole_or_a_list():
     assert [value(text) for text in ("7", "2,5", " 5 , 2,2 ")] == [[7], [2, 5], [2, 5]]
 
 
+def test_of_a_sheet_of_samples_one_column_is_predicted_also_of_counts_with_depth(folder, gramian):
+    rows = [
+        f"g{g},{','.join(str(10 * g + 7 * s * g % 11 + 90 * (g == s % 2)) for s in range(8))}"
+        for g in range(40)
+    ]
+    (folder / "counts.csv").write_text("\n".join(["gene,s0,s1,s2,s3,s4,s5,s6,s7", *rows]))
+    (folder / "sheet.csv").write_text(
+        "\n".join(["name,dose,cell", *(f"s{i},{'ab'[i % 2]},c{i // 2}" for i in range(8))])
+    )
+    assert "proposed labels_from='sheet.csv'" in gramian.works("fit counts.csv").err
+    given = "select counts.csv --transpose --transform logcpm --k 1"
+    gramian.refuses(given, 2, "needs a label")  # which of two is for the user to say
+    assert gramian(f"{given} --labels-from sheet.csv:dose --json").json["data"]["label"] == "dose"
+
+
 def test_what_is_wrong_is_said(rings, gramian):
     for arguments, code, message in [
         ("--drop ring --criterion best", 2, "criterion='best' is not known. Allowed: 'preimage'"),

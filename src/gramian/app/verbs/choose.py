@@ -92,10 +92,16 @@ def _check_options(values: Mapping[str, Any]) -> None:
             verb.only_for('k="cv"', values, *VALIDATING)
 
 
+def _of_one_label(proposal: Any) -> bool:
+    """Return whether a proposal leaves open which one of several labels is predicted."""
+    return bool(proposal.option != "labels_from")
+
+
 @verb.about(
     check=_check_options,
     doing="selecting",
     needs_label=True,
+    heeds=_of_one_label,
     documented={
         "Filters": "gramian.select.filters:FeatureFilter",
         "Wrappers": "gramian.select.wrappers:SequentialFeatureSelector",
@@ -190,9 +196,12 @@ def refuse_several_labels(data: Any) -> None:
     ------
     ParameterError
     """
-    if data.labels is None or not data.metadata:
+    from gramian.tables.treatment import DEPTH
+
+    names = [data.label_name, *(name for name in data.metadata if name != DEPTH)]
+    file = data.origin.reading.get("labels_from")
+    if data.labels is None or len(names) < 2:
         return
-    names, file = [data.label_name, *data.metadata], data.origin.reading.get("labels_from")
     if file is not None:
         problem = f"has the columns {listed(names)}, but one is predicted here"
         hint = f"Name one, as in labels_from={f'{file}:{names[0]}'!r}."
@@ -308,7 +317,7 @@ def _filter_facts(model: Any) -> dict[str, Any]:
     }
 
 
-@verb.about(documented={"": "gramian.select.choose_kernel:choose_kernel"})
+@verb.about(heeds=_of_one_label, documented={"": "gramian.select.choose_kernel:choose_kernel"})
 def choose_kernel(
     data: verb.Data,
     *,
