@@ -17,17 +17,12 @@ from gramian.core.notebook import Grid, Section
 from gramian.errors import GramianError, MissingExtraError
 from gramian.figures.registry import FIGURES, function_of
 from gramian.report.facts import Fitted, versions
-from gramian.report.sections import Beside, Code, Drawing, Explanation, Folded, Part, explanation
+from gramian.report.sections import Beside, Code, Drawing, Explanation, Part, explanation
 
 LONGEST = 60  # characters of a name
 CODE, STRONG = re.compile(r"(``|`)(.+?)\1"), re.compile(r"^\*\*(.+)\*\*$")
 TITLES = {figure.name: figure.title for figure in FIGURES}
 ROOM = 105  # mm: text of a figure is readable on a phone and in a column of a wide page
-
-
-def write_report(path: str | os.PathLike[str], fitted: Fitted) -> None:
-    """Write the report of a fitted model to a file, which appears whole or not at all."""
-    write_text(path, report_page(fitted))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -75,16 +70,13 @@ def as_html(parts: Iterable[Part], figures: Figures) -> str:
             blocks.append(_folded(part.more, pre) if part.more else pre)
         elif isinstance(part, Drawing):
             blocks.append(figures.show(part))
-        elif isinstance(part, Folded):
-            blocks.append(_folded(part.title, as_html(part.parts, figures)))
         elif isinstance(part, Beside):
-            small = all(isinstance(one, Grid) for one in part.parts)
             cells = [
                 f"<div>{as_html(one, figures)}</div>" if isinstance(one, tuple) else as_html([one], figures)
                 for one in part.parts
             ]
-            inside, kind = "\n".join(filter(None, cells)), "pair small" if small else "figures"
-            blocks += [f'<div class="{kind}">{inside}</div>'] if inside else []
+            inside = "\n".join(filter(None, cells))
+            blocks += [f'<div class="figures">{inside}</div>'] if inside else []
     return "\n".join(filter(None, blocks))
 
 

@@ -19,14 +19,13 @@ from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, slices
 from gramian.core.notebook import Grid, Section
 from gramian.errors import DiagnosticWarning, UnavailableError, ignoring, shortened
-from gramian.figures.names import component_titles
 from gramian.report import sentences
 from gramian.report.facts import NAME, Fitted, component_rows, imputed_share, method_name, size_text, versions
 from gramian.report.headline import headline
 from gramian.report.tables import pieces_of
 from gramian.statistics.associations import adjusted, associated
 from gramian.statistics.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
-from gramian.statistics.components import decomposition_of, feature_names_of, mapping_of
+from gramian.statistics.components import component_names, decomposition_of, feature_names_of, mapping_of
 from gramian.tables.labels import as_array, in_order, label_texts
 from gramian.tables.metadata import labels_of
 from gramian.tables.table import Table
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 FEW, MOST_GROUPS, LEVEL = 5, 6, 0.05  # columns and groups of the first page, and of adjusted p values
 FIRST, MOST = 10, 200  # components at once, and at most
-UNUSUAL, TOP, LOADED = 10, 10, 5  # rows, columns of a component, components
+UNUSUAL, TOP, LOADED = 10, 20, 5  # rows; columns and components of the table of loadings
 BLOCK_BYTES = 64 << 20
 MOST_DRAWN = 1_000_000  # rows
 MOST_SCORES = 8  # components of which all scores are kept, to compare groups
@@ -71,15 +70,7 @@ class Beside:
     parts: tuple[Part | tuple[Part, ...], ...]
 
 
-@dataclass(frozen=True)
-class Folded:
-    """Parts that a page shows when their title is clicked."""
-
-    title: str
-    parts: tuple[Part, ...]
-
-
-Part = str | Grid | Code | Drawing | Beside | Folded  # text is a line of Markdown
+Part = str | Grid | Code | Drawing | Beside  # text is a line of Markdown
 
 
 @dataclass(frozen=True)
@@ -128,9 +119,7 @@ class Survey:
 def flat(parts: Iterable[Any]) -> Iterator[str | Grid | Code | Drawing]:
     """Yield parts one after the other, also those beside each other."""
     for part in parts:
-        if isinstance(part, Folded):
-            yield f"### {part.title}"
-        if isinstance(part, Beside | Folded | tuple):
+        if isinstance(part, Beside | tuple):
             yield from flat(part if isinstance(part, tuple) else part.parts)
         else:
             yield part
@@ -346,28 +335,12 @@ class _Explained:
         if drawn and self.k > 1 and not self.kind.whitens and model.center:
             drawn.append(Drawing("correlation-circle", lambda: figures.correlation_circle(model)))
         yield self._beside(*drawn)
-        of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         loadings = as_float64(model.components_[: min(LOADED, self.k, max(1, model.rank_))]).T
-        facts = {"mean": as_float64(model.mean_)}
-        deviations = None if self.kind.whitens else model._column_deviations()
-        facts |= {} if deviations is None else {"std. dev.": deviations}
-
-        def line(i: int, j: int) -> list[str]:
-            return [names[i], f"{loadings[i, j]:+z.3f}", *(f"{values[i]:.4g}" for values in facts.values())]
-
-        said = f"For each component, the {of} with the largest loadings (entries of unit vectors):"
-        tables = self._largest(("column", "loading", *facts), np.abs(loadings), line)
-        yield Folded("Largest loadings of each component", (said, tables))
-
-    def _largest(self, heads: Sequence[str], sizes: Any, line: Callable[[int, int], Sequence[str]]) -> Beside:
-        """Return a table for each component: the lines of the rows or columns of the largest sizes."""
-        tops = np.argsort(-sizes, axis=0, kind="stable")[:TOP].T.tolist()
-        kinds, titles = "r" + "n" * (len(heads) - 1), component_titles(self.model, len(tops))
-        tables = (
-            Grid(heads, [line(i, j) for i in top], kinds=kinds, caption=titles[j])
-            for j, top in enumerate(tops)
-        )
-        return Beside(tuple(tables))
+        top = np.argsort(-np.abs(loadings).max(axis=1).round(6), kind="stable")[:TOP]
+        rows = [(names[j], *(f"{loading:+z.3f}" for loading in loadings[j])) for j in top]
+        of = "" if len(rows) == len(names) else f" of the {len(rows)} columns with the largest"
+        yield f"Loadings (entries of unit vectors){of}:"
+        yield Grid(("column", *component_names(loadings.shape[1])), rows, kinds="r" + "n" * loadings.shape[1])
 
     def metadata(self) -> Iterable[Part]:
         if self.quick or self.table is None or not self.kind.gives_scores or not labels_of(self.table):
@@ -376,7 +349,7 @@ class _Explained:
         if description.variables and self.k:
             heads, *rows = description.lines()
             yield Beside((Drawing("metadata", lambda: figures.metadata(description)),))
-            yield Folded("As numbers", (Grid(heads, rows, kinds="r" + "n" * (len(heads) - 2) + "t"),))
+            yield Grid(heads, rows, kinds="r" + "n" * (len(heads) - 2) + "t")
         yield from description.sentences()
 
     def components(self) -> Iterable[Part]:
@@ -401,7 +374,7 @@ class _Explained:
             choices = ((names.get(c.rule, c.rule), c) for c in self.choices)
             answers = [(name, c.answer, c.sentence, RULES[c.rule].trust) for name, c in choices]
             grid = Grid(("rule", "components", "reason", "when to trust it"), answers, kinds="rntt")
-            yield Folded("What each rule says, and why", (grid,))
+            yield grid
         if self.left_out:
             yield from ("Not computed:", "", *(f"- {line}" for line in self.left_out))
 
