@@ -689,7 +689,12 @@ def test_the_command_and_the_code_repeat_a_corrected_fit(client, tmp_path, monke
     data = client.post(f"{API}/data?name=t.csv&draft=true", content=content, headers=BINARY).json()["id"]
     cells = {"id": "name", "corrections": ["r$'3, <b>:a=b=1.5", "r$'4, <b>:c="], "exclude": ["r$'9, <b>"]}
     kernel = {"n_components": 2, "kernel": "rbf", "gamma": 0.1, "scale": "unit"}
-    for kind, parameters, missing in (("PCA", {"n_components": 2}, "em"), ("KernelPCA", kernel, "mean")):
+    fits = (
+        ("PCA", {"n_components": 2}, "em"),
+        ("PCA", {"scale": "unit"}, "mean"),
+        ("KernelPCA", kernel, "mean"),
+    )
+    for kind, parameters, missing in fits:
         reading = cells | {"missing": missing}
         order = {"data": data, "estimator": kind, "parameters": parameters, "reading": reading}
         place = f"{API}/models/{fitted(client, order)['id']}"

@@ -63,13 +63,13 @@ from gramian.statistics.components import (
     mapping_of,
     reader_of,
 )
-from gramian.tables import reading
 from gramian.tables.as_rows import as_rows
 from gramian.tables.files import locate
 from gramian.tables.labels import in_order, label_texts
 from gramian.tables.metadata import LabelPlace, labels_of, with_metadata
 from gramian.tables.names import PICTURE_SUFFIXES
 from gramian.tables.preview import Preview
+from gramian.tables.reading import IMPUTED
 from gramian.tables.roles import roles_of
 from gramian.tables.scan import Scan, scan
 from gramian.tables.table import Expected, Table
@@ -291,7 +291,7 @@ def _training(kind: type[Any], data: Message) -> Any:
     """Return the training data: a table, or pictures of people."""
     if kind is not FaceSpace:
         table = read_table(data)
-        if table.missing.method in reading.IMPUTED and kind is not PCA:
+        if table.missing.method in IMPUTED and kind is not PCA:
             only = f"are imputed by PCA only, not by {kind.__name__}"
             advice = "Fill them with column means, or drop such rows or columns."
             raise errors.ParameterError("missing", allowed=only, hint=advice)
@@ -705,10 +705,12 @@ def _command(fitted: Any, reading: Mapping[str, Any]) -> str:
         for name, value in fitted.get_params(deep=False).items()
         if repr(value) != repr(takes[name].default)
     }
-    of_fit = verb_of("fit").options
-    if type(fitted) not in (PCA, KernelPCA) or lags_of(fitted) or changed.keys() - of_fit.keys():
+    known = type(fitted) in (PCA, KernelPCA) and not changed.keys() - verb_of("fit").options.keys()
+    chosen = reading.get("missing") in IMPUTED and "n_components" not in changed  # by cross-validation
+    if not known or chosen or lags_of(fitted):
         return ""
-    options = {name: value for name, value in reading.items() if name != "path"} | changed
+    options = {name: value for name, value in reading.items() if name != "path"}
+    options |= {"n_components": fitted.n_components_} | changed
     return shlex.join(["gramian", "fit", str(reading["path"]), *as_arguments(options), "--as-is"])
 
 
