@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.quiver import Quiver
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 
 import gramian
 from gramian import figures
@@ -105,6 +105,17 @@ def test_arrows_are_seen_whatever_the_units(X):
             said = f"times {factors[0]:.3g} along X and {factors[1]:.3g} along Y."
             assert said in style.caption(ax)
             assert ((np.abs(tips) / sides).max(axis=0) > 0.35).all()
+
+
+def test_arrows_end_inside_their_axes_at_any_width():
+    iris = load_iris(as_frame=True)
+    model = gramian.PCA(2).fit(iris.data)
+    for width in (60, 85, 180):
+        with style.canvas(width):
+            ax = figures.biplot(model, iris.data, hue=iris.target_names[iris.target])
+        ax.figure.draw_without_rendering()
+        assert (ax.viewLim.min < tips_of(ax)).all()
+        assert (tips_of(ax) < ax.viewLim.max).all()
 
 
 def test_of_many_arrows_the_longest_have_names():

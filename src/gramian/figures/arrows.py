@@ -71,7 +71,8 @@ class Arrows:
             color=style.ink(),
             alpha=np.where(np.arange(len(tips)) < NAMED, 1, PALE),
         )
-        ax.update_datalim(tips)  # which keeps them in the axes when their limits change with their size
+        # Axes of equal units, when they know their size, may cut limits to the range of the data around 0.
+        ax.update_datalim([*tips, *-tips])
         tips = tips[: len(names)]
         labels.block(tips, arrows=True)
         labels.add(tips, names, kind="arrows", what="arrow name", alpha=1, weight="bold")
