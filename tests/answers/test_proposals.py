@@ -764,7 +764,10 @@ def test_a_column_beside_answers_leaves_and_these_are_not_scaled():
     assert brief(found) == "drop=weight"
     assert found[0].why == '"weight" is none of the 8 columns of whole numbers from 1 to 6'
     assert not gramian.propose(X)
-    # Of counts, or few answers, or beside as many others, none is an exception.
+    counts = np.random.default_rng(1).poisson(np.r_[np.full(20, 0.8), 12, 30, 60], (60, 23))
+    counts[0, 20:] = 0  # of rare and of common species
+    assert "drop" not in gramian.propose(frame(counts, [f"species {chr(97 + j)}" for j in range(23)])).reading
+    # Of few answers, or beside as many others, none is an exception.
     for some in (weight.iloc[:, 4:], weight.assign(**{f"w{j}": rng.normal(70, 12, 200) for j in range(7)})):
         assert "drop" not in gramian.propose(some).reading
 

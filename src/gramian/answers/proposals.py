@@ -624,11 +624,12 @@ class _Table:
 
 
 def _of_one_scale(columns: Sequence[Column]) -> tuple[set[str], str]:
-    """Return the columns of answers, whole numbers up to a small one, if another one goes far beyond."""
+    """Return the columns of answers, whole numbers up to a small one, if others are far beyond."""
     ranges = {one.name: (one.low or 0.0, one.high or 0.0) for one in columns if one.whole}
     (low, high), count = Counter(ranges.values()).most_common(1)[0] if ranges else ((0.0, 0.0), 0)
-    far = any((one.high or 0.0) > BEYOND * high for one in columns)
-    if count < RATED or low not in (0, 1) or not low + 1 < high <= HIGHEST or not far:
+    beyond = [one.low for one in columns if (one.high or 0.0) > BEYOND * high]
+    no_counts = low == 1 or all(least is not None and least > high for least in beyond)  # counts begin at 0
+    if count < RATED or low not in (0, 1) or not low + 1 < high <= HIGHEST or not (beyond and no_counts):
         return set(), ""
     found = {name for name, ends in ranges.items() if low <= ends[0] <= ends[1] <= high}
     return found, f"columns of whole numbers from {low:.0f} to {high:.0f}"
