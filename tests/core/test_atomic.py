@@ -269,3 +269,13 @@ def test_only_paths_are_paths():
         as_path(b"a")
     with pytest.raises(ParameterError, match=r"contains a null character\. Pass the name without it\."):
         as_path("a\0b")
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a folder in which no file can be made")
+def test_a_folder_that_is_there_is_not_said_to_be_missing():
+    with (
+        pytest.raises(FileError, match=r"cannot be written: .*\. Choose another place") as raised,
+        atomic_write("/proc/x.docx"),
+    ):
+        pass
+    assert "no folder" not in str(raised.value)

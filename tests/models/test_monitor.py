@@ -633,6 +633,12 @@ def test_a_reference_period_fits_the_model_again_and_sets_the_limits():
         assert_allclose(watch.statistics(table)["SPE"], expected["SPE"], err_msg=str(ends))
         assert watch.limits_.held_out == 72
     assert expected["alarm"][300:].astype(bool).mean() > 0.9
+    one = monitor_of(model, table, reference=("2024-05-02T01:00", "2024-05-02 23:00"))
+    assert one.limits_.held_out == 23
+    mixed = Table(
+        table.values[::-1].copy(), row_names=(*names[200:], *names[:200])
+    )  # not in the order of time
+    assert monitor_of(model, mixed, reference=("2024-05-09", "2024-05-09")).limits_.held_out == 24
     saved = monitor_of(Monitor(model, alpha=0.2).fit(table), table, reference=("24", "95"))
     assert (saved.alpha, saved.model_.n_samples_) == (0.2, 72)
     for ends, said in (

@@ -161,6 +161,7 @@ def test_single_cells_are_corrected(people, tmp_path):
     for cells, places in (
         ("Ann:a=7", {(0, 1): 7}),
         ({("Cal, C.", "a=b"): 2, (1, "x"): None}, {(2, 0): 2, (1, 2): np.nan}),
+        ({("Ann", "a"): pd.NA, (1, "x"): np.nan}, {(0, 1): np.nan, (1, 2): np.nan}),
         (["3:x=-1e3", "x=y:a="], {(3, 2): -1000, (4, 1): np.nan}),
         ("Ann:a=7,Ann:a=8", {(0, 1): 8}),  # the last one
     ):
@@ -196,6 +197,9 @@ def test_cells_that_are_not_there(people, tmp_path):
         with pytest.raises(ParameterError, match=said) as raised:
             scan(people / "x.csv", drop="kind", corrections=cells).read()
         assert raised.value.parameter == "corrections"
+    np.save(tmp_path / "single.npy", np.eye(3, dtype=np.float32))
+    with pytest.raises(ParameterError, match=r"'1:2=1e99' is beyond the numbers of .*, which are float32"):
+        scan(tmp_path / "single.npy", corrections="1:2=1e99").read()
     twice = tmp_path / "twice.csv"
     twice.write_text("who,a,b\nAnn,1,2\nAnn,3,4\n")
     with pytest.raises(ParameterError, match=r"names 2 rows of .*, and must name one"):

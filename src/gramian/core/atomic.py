@@ -130,7 +130,7 @@ def as_file_error(target: Path, *, only_full: bool = False) -> Iterator[None]:
             raise not_written(target, error) from error
         if only_full:
             raise
-        if isinstance(error, FileNotFoundError):
+        if isinstance(error, FileNotFoundError) and not target.parent.is_dir():
             raise FileError(
                 f"{shortened(target)} cannot be written: there is no folder {shortened(target.parent)}. "
                 "Create it first."

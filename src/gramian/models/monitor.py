@@ -800,16 +800,17 @@ def period(rows: table.Table, ends: Sequence[str]) -> table.Table:
     names = rows.row_names or ()
     named = {*ends} <= {*names} or not names
     if not named and events.times_of(names) is not None and all(map(MOMENT.match, ends)):
-        first, last = (end.replace("T", " ") for end in sorted(ends))
+        first, last = sorted(end.replace("T", " ") for end in ends)
         times = [name.replace("T", " ") for name in names]
         places = np.flatnonzero([time >= first and time[: len(last)] <= last for time in times])
     else:
         places = np.flatnonzero(rows_named(rows, ends, "reference"))
+        places = np.arange(places[0], places[-1] + 1)
     if len(places) < 2:
         hint = f"Rows are from {names[0]} to {names[-1]}." if names else "Name two different rows."
         problem = f"has {counted(len(places), 'row')} of {rows.source}, too few for limits"
         raise ParameterError("reference", list(ends), problem, hint)
-    return rows_taken_of(rows, np.arange(places[0], places[-1] + 1))
+    return rows_taken_of(rows, places)
 
 
 def can_be_monitored(model: Any) -> bool:

@@ -17,6 +17,7 @@ from gramian.errors import InputTypeError, ParameterError
 from gramian.tables import reading
 from gramian.tables.choose import choose
 from gramian.tables.files import Location, locate
+from gramian.tables.labels import NO_LABEL
 from gramian.tables.metadata import LabelPlace, locate_labels
 from gramian.tables.names import readable
 from gramian.tables.preview import Preview, preview
@@ -311,7 +312,7 @@ def _check_corrections(cells: Any) -> tuple[str, ...] | None:
     """Return entries ROW:COLUMN=VALUE, also of a mapping with tuples of row and column."""
     if isinstance(cells, Mapping):
         keys = [":".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in cells]
-        values = ["" if value is None or value != value else str(value) for value in cells.values()]
+        values = ["" if value in NO_LABEL else value for value in map(str, cells.values())]
         cells = [f"{key}={value}" for key, value in zip(keys, values, strict=True)]
     entries = _check_names("corrections", cells)
     for entry in entries or ():

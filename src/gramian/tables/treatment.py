@@ -731,5 +731,9 @@ def corrected(table: Table, entries: Sequence[str]) -> Table:
         if len(rows := places(row)) != 1:
             problem = f"names {counted(len(rows), 'row')} of {table.source}, and must name one"
             raise ParameterError("corrections", entry, problem, _numbering(table))
-        values[rows[0], columns.index(column)] = float(value or "nan")
+        number = float(value or "nan")
+        if abs(number) > float(np.finfo(values.dtype).max):
+            problem = f"is beyond the numbers of {table.source}, which are {values.dtype}"
+            raise ParameterError("corrections", entry, problem, "Give a smaller one, or leave it missing.")
+        values[rows[0], columns.index(column)] = number
     return replace(table, values=values)
