@@ -16,8 +16,8 @@ with needs("docx", "python-docx", "Writing a .docx"):
     import docx
     from docx.shared import Mm, Pt, RGBColor
 
-FIRST, WIDTH, TALLEST = 110, 160, 200  # mm: figures of the first page, of the appendix, and the tallest
-SMALL, MONOSPACED = 8, "Consolas"
+FIRST, WIDTH, TALLEST = 95, 160, 200  # mm: figures of the first page, of the appendix, and the tallest
+SMALL, FONT, MONOSPACED = 8, "Calibri", "Consolas"
 COLOURS = {
     "green": RGBColor(0x1A, 0x7F, 0x37),
     "amber": RGBColor(0x9A, 0x67, 0),
@@ -31,6 +31,7 @@ def as_document(whole: Explanation) -> bytes:
     sheet, normal = document.sections[0], document.styles["Normal"]
     sheet.page_width, sheet.page_height = Mm(210), Mm(297)
     sheet.left_margin = sheet.right_margin = sheet.top_margin = sheet.bottom_margin = Mm(20)
+    normal.font.name = FONT
     normal.font.size, normal.paragraph_format.space_after = Pt(10), Pt(4)
     document.core_properties.title, document.core_properties.author = checks.shown(whole.title), "gramian"
     document.add_heading(checks.shown(whole.title), 1)
