@@ -8,6 +8,7 @@ import pytest
 import gramian
 from gramian.answers.departure import departure_of
 from gramian.answers.diagnose import diagnosis_of
+from gramian.errors import GramianWarning, ignoring
 from gramian.report.headline import headline
 from gramian.tables.table import Table
 
@@ -61,6 +62,31 @@ def test_rows_without_times_holes_and_few_rows_have_no_departure():
     holed = X.copy()
     holed[0, 0] = np.nan
     assert departure_of(pca, Table(holed, row_names=hours(400))) is None
+
+
+def test_components_without_variance_are_not_described():
+    for rows, said in (
+        (np.ones((30, 3)), r"The rows do not vary\."),
+        (np.outer(np.arange(30.0), [3, 1]), r"PC1 \(100.00 % of the variance\) rises with `x0`\."),
+    ):
+        with ignoring(GramianWarning):
+            model = gramian.PCA(2).fit(rows)
+        assert re.fullmatch(said, "|".join(headline(model, Table(rows), model.transform(rows)).sentences))
+
+
+def test_a_column_without_a_value_in_one_group_is_not_said_to_part_it():
+    X = np.random.default_rng(0).normal(size=(40, 3)) + np.repeat([0, 30], 20)[:, None] * [1, 0.9, 0.8]
+    X[:20, 0] = np.nan
+    table = Table(X, labels=np.repeat(["a", "b"], 20))
+    model = gramian.PCA(1, missing="em").fit(table)
+    said = headline(model, table, model.transform(table)).sentences[0]
+    assert said.startswith("PC1 separates `a` from `b`, by a smaller `x1`")
+
+
+def test_a_curve_has_more_than_three_places():
+    X = np.outer(np.random.default_rng(0).normal(size=40), np.ones(3))
+    said = headline(gramian.PCA(1).fit(Table(X, ("400", "401", "402"))), Table(X)).sentences
+    assert said == ("PC1 (100.00 % of the variance) rises with `400`, `401` and `402`.",)
 
 
 def test_noise_is_said_and_its_components_are_not_described():

@@ -89,15 +89,18 @@ def headline(
     k = int(model.n_components_)
     known = table is not None and scores is not None and len(scores) == table.values.shape[0]
     Z = as_float64(scores) if known and k else np.empty((0, 0))
-    tests = (_groups, _time, _noise, _pictures, _clusters) if k else ()
+    ratios = shares_of(model)
+    varying = k if ratios is None else int((ratios > 0).sum())
+    tests = (_groups, _time, _noise, _pictures, _clusters) if varying else ()
     first = next(filter(None, (test(model, table, Z, diagnosis) for test in tests)), None)
-    described = min(DESCRIBED, k) if first is None else 0 if first.kind == "noise" else 1
+    described = min(DESCRIBED, varying) if first is None else 0 if first.kind == "noise" else 1
     about = tuple(f"{_about(model, place)}." for place in range(described))
     if table is not None and len(Z) and about and DEPTH in table.metadata:
         about += _of_depth(table.metadata[DEPTH], Z)
     if first is None:
         curve = model.model_kind.linear and column_axis(feature_names_of(model)) is not None
-        return Headline("components", about, "loadings" if curve else "scores")
+        still = ("The rows do not vary.",) if k and not varying else ()
+        return Headline("components", about or still, "loadings" if curve else "scores")
     return replace(first, sentences=(*first.sentences, *about))
 
 
@@ -160,9 +163,10 @@ def _columns_of(
     if not rows or not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
         return ""
     direction = as_float64(model.components_)[component] * (1 if above else -1)
-    agrees = direction * (np.nanmean(X[group], axis=0) - np.nanmean(X[others], axis=0)) > 0
     order = np.argsort(-np.abs(direction).round(6), kind="stable")[:COLUMNS]
-    largest = [j for j in order if agrees[j] and abs(direction[j]) >= RELATIVE * abs(direction[order[0]])]
+    means = [_means(X[side][:, order]) for side in (group, others)]
+    strong = np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])
+    largest = order[strong & (direction[order] * (means[0] - means[1]) > 0)]
     names = feature_names_of(model)
     sized = (
         ("larger", [j for j in largest if direction[j] > 0]),
@@ -172,12 +176,18 @@ def _columns_of(
     return f", by {' and '.join(parts)}" if parts else ""
 
 
+def _means(X: npt.NDArray[Any]) -> FloatArray:
+    """Return the means of the values that columns have; NaN where they have none."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(X, axis=0, dtype=np.float64) / (~np.isnan(X)).sum(axis=0))
+
+
 def _time(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
     """Say when rows in the order of time leave the pattern of their first half."""
     found = None if table is None else departure_of(model, table)
     if found is None:
         return None
-    lasts = f" and lasts {_lasting(found.seconds)}" if found.seconds else ""
+    lasts = f" and lasts {_lasting(found.seconds)}" if found.seconds >= 1 else ""
     both = " and " in found.statistic
     verb, limit = ("reach", "their limits") if both else ("reaches", "its limit")
     said = (
@@ -264,7 +274,7 @@ def _about(model: Any, place: int) -> str:
     of = f"{name} ({share})" if share else name
     if len(names) > COLUMNS and direction.min() >= RELATIVE * direction.max():
         return f"{of} is an overall size: all {len(names)} columns rise together"
-    axis = column_axis(names)
+    axis = column_axis(names) if len(names) > COLUMNS else None
     if axis is not None and (curve := _along(direction, axis[0], names)):
         return f"{of} {curve}"
     order = np.argsort(-np.abs(direction).round(6), kind="stable")
