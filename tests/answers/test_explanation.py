@@ -119,3 +119,12 @@ def test_errors_say_which_argument_is_wrong_and_how(pca):
         gramian.explain(pca, X, np.arange(178) > 0)
     with pytest.raises(ValueError, match=r"units has shape \(3,\), but X has 178 rows"):
         gramian.explain(pca, X, CLASS == 0, units=[1, 2, 3])
+
+
+def test_names_stay_on_the_line_of_the_answer():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    X[3] = 40
+    table = Table(X, ("a\nb", "c\x1b[2J"), row_names=[f"r\n{i}" for i in range(30)])
+    said = gramian.explain(gramian.PCA(2).fit(table), table, 3).sentence
+    assert said.startswith(r"Row r\n3 is unusual, most of all by ")
+    assert said.isprintable()

@@ -33,13 +33,18 @@ def test_a_document_has_the_first_page_and_the_appendix_of_the_page():
     X[:15] += 4
     X[7] = 40
     kinds = np.repeat(["<u>a\x07", "b"], 15)
-    table = Table(X, HOSTILE, labels=kinds, label_name="kin\x1bd", source="<b>.csv\x08")
+    table = Table(X, HOSTILE, labels=kinds, label_name="kin\x1bd", source="<b>.csv\x08" + 300 * "L")
     model = gramian.PCA(3).fit(table)
     whole = explanation(Fitted(model, table, command=("gramian", "fit", "<b>.csv")))
     document = read(as_document(whole))
     heads = [one.text for one in document.paragraphs if one.style.name in ("Heading 1", "Heading 2")]
     first = [one.title for one in whole.first if one.title]
-    assert heads == ["PCA of <b>.csv\\x08", *first, "Appendix", *[one.title for one in whole.sections]]
+    assert heads == [
+        "PCA of <b>.csv\\x08" + 300 * "L",
+        *first,
+        "Appendix",
+        *[one.title for one in whole.sections],
+    ]
     text = "\n".join(one.text for one in document.paragraphs)
     assert whole.trust.answer in text
     assert "gramian fit '<b>.csv'" in text

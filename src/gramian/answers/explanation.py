@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
-from gramian.core.checks import check_integer, counted, evenly
+from gramian.core.checks import check_integer, counted, evenly, shown
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
@@ -101,7 +101,7 @@ class Explanation(Tabulated):
         return self._of_groups() if self.p_adjusted is not None else self._of_row()
 
     def _of_row(self) -> str:
-        times, name, of = self.value / self.limit, f"Row {self.rows[0]}", self.statistic
+        times, name, of = self.value / self.limit, f"Row {shown(self.rows[0])}", self.statistic
         if not times > 1:
             return f"{name} is not unusual: {DISTANCES[of]} is {times:.2g} of the limit ({of})."
         beyond = f"{times:.2g} times the limit" if times > BARELY else "just above the limit"
@@ -126,7 +126,8 @@ class Explanation(Tabulated):
         shares = sizes / sizes.sum()
         count = min(NAMED, 1 + int(np.searchsorted(np.cumsum(shares), 0.5)))
         texts = []
-        for name, value, (low, _, high) in zip(self.columns[:count], self.values, self.typical, strict=False):
+        names = map(shown, self.columns[:count])
+        for name, value, (low, _, high) in zip(names, self.values, self.typical, strict=False):
             if self.p_adjusted is None:
                 texts.append(f"{name} = {value:.4g} (usual: {low:.4g} to {high:.4g})")
             else:

@@ -18,6 +18,7 @@ with needs("docx", "python-docx", "Writing a .docx"):
 
 FIRST, WIDTH, TALLEST = 95, 160, 200  # mm: figures of the first page, of the appendix, and the tallest
 SMALL, FONT, MONOSPACED = 8, "Calibri", "Consolas"
+LONGEST = 255  # characters of a property
 COLOURS = {
     "green": RGBColor(0x1A, 0x7F, 0x37),
     "amber": RGBColor(0x9A, 0x67, 0),
@@ -33,8 +34,9 @@ def as_document(whole: Explanation) -> bytes:
     sheet.left_margin = sheet.right_margin = sheet.top_margin = sheet.bottom_margin = Mm(20)
     normal.font.name = FONT
     normal.font.size, normal.paragraph_format.space_after = Pt(10), Pt(4)
-    document.core_properties.title, document.core_properties.author = checks.shown(whole.title), "gramian"
-    document.add_heading(checks.shown(whole.title), 1)
+    title = checks.shown(whole.title)
+    document.core_properties.title, document.core_properties.author = title[:LONGEST], "gramian"
+    document.add_heading(title, 1)
     _add_lines(document, whole.findings, whole.trust.level)
     first, others = Figures(form=(FIRST, "png")), Figures(form=(WIDTH, "png"))
     for section in whole.first:
