@@ -163,6 +163,24 @@ def test_a_model_without_data_and_without_scores(arrive, tmp_path):
         expect(circle).to_have_count(1 if name == "pca" else 0)
         expect(page.get_by_role("link", name="Model", exact=True)).to_be_visible()
         walk.shot(name)
+    # A row of another table is explained, and nothing is offered that needs the order of the fit.
+    sent = page.request.post(
+        f"{walk.url}/api/v1/models?name=pca",
+        data=(tmp_path / "pca.gramian").read_bytes(),
+        headers={"Content-Type": "application/octet-stream"},
+    )
+    rows = page.request.post(
+        f"{walk.url}/api/v1/data?name=rows.npy",
+        data=npy(X),
+        headers={"Content-Type": "application/octet-stream"},
+    )
+    page.goto(f"{walk.url}/models/{sent.json()['id']}?data={rows.json()['id']}")
+    page.wait_for_selector("main[data-ready]")
+    page.get_by_role("button", name="select row 3", exact=True).click()
+    page.get_by_role("button", name="Why is it there?").click()
+    expect(page.locator("#explanation")).to_contain_text("Row 3 is")
+    expect(page.locator("#mend")).to_be_hidden()
+    expect(page.locator("#say")).not_to_contain_text("Cannot")
 
 
 def test_a_table_in_an_uploaded_npy_needs_no_names(arrive):

@@ -9,7 +9,10 @@ import gramian
 from gramian.answers.departure import departure_of
 from gramian.answers.diagnose import diagnosis_of
 from gramian.errors import GramianWarning, ignoring
+from gramian.report.facts import Fitted
 from gramian.report.headline import headline
+from gramian.report.page import drawn
+from gramian.report.sections import explanation
 from gramian.tables.table import Table
 
 
@@ -40,6 +43,18 @@ def test_a_sensor_that_leaves_its_pattern_is_named_with_begin_and_length():
     assert re.search(
         r"it begins at 2024-05-13 12:00:00 and lasts 1 day( \d hours?)? \(T2 and SPE reach ", first
     )
+
+
+def test_the_chart_of_the_report_has_the_limits_of_the_first_half():
+    pytest.importorskip("matplotlib")
+    X = process(np.random.default_rng(0))
+    X[240:] += 12 * X.std(axis=0) * [0, 1, 0, 0, 0, 0]  # so many rows that they are the pattern of all
+    table = Table(X, row_names=hours(400))
+    first = explanation(Fitted(gramian.PCA(2, scale="unit").fit(table), table)).first[0]
+    drawing, said = first.parts
+    (alarms,) = re.findall(r"(\d+) alarms in 400 rows", drawn(drawing).caption)
+    assert int(alarms) > 150
+    assert said == "Components and limits of this chart are those of the rows until `2024-05-09 07:00:00`."
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -13,12 +13,14 @@ import numpy as np
 
 from gramian import figures
 from gramian.answers.choose_components import choose_components, recommended
+from gramian.answers.departure import Departure
 from gramian.answers.describe import describe
 from gramian.answers.diagnose import Trust, diagnosis_of, trust_of
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
-from gramian.core.checks import counted, duration, evenly, listed, slices
+from gramian.core.checks import counted, duration, evenly, listed, shown, slices
 from gramian.core.notebook import Grid, Section
-from gramian.errors import DiagnosticWarning, UnavailableError, ignoring, shortened
+from gramian.errors import DiagnosticWarning, GramianWarning, UnavailableError, ignoring, shortened
+from gramian.models.monitor import Monitor, monitor_of
 from gramian.report import sentences
 from gramian.report.facts import NAME, Fitted, component_rows, imputed_share, method_name, size_text, versions
 from gramian.report.headline import headline
@@ -196,7 +198,7 @@ class _Explained:
     def whole(self) -> Explanation:
         trust = trust_of(self.given, self.diagnosis)
         first = {
-            "": lambda: filter(None, [self.figure]),
+            "": self._shown_first,
             "How the groups differ": self.groups,
             "Why rows are unusual": self.reasons,
             "Can I trust this?": lambda: (f"**{trust.answer}**", "", *sentences.as_items(trust.reasons)),
@@ -225,11 +227,26 @@ class _Explained:
             sections=_sections(sections),
         )
 
+    def _shown_first(self) -> Iterable[Part]:
+        """Yield the figure of the first page, and which rows set its limits."""
+        yield from filter(None, [self.figure])
+        if isinstance(self.answer.evidence, Departure):
+            last = shown(self.answer.evidence.reference)
+            yield f"Components and limits of this chart are those of the rows until `{last}`."
+
+    def _watch(self) -> Monitor:
+        """Return the monitor by which rows leave the pattern of their first half."""
+        names, event = self.table.row_names if self.table else None, self.answer.evidence
+        assert names
+        assert isinstance(event, Departure)
+        with ignoring(GramianWarning):  # the caption says so
+            return monitor_of(self.fitted.model, self.table, reference=(names[0], event.reference))
+
     def _first_figure(self) -> Drawing | None:
         """Return the figure of the first page, which the appendix does not repeat."""
         name = self.answer.figure
         if name == "control-chart":
-            return Drawing(name, lambda: figures.control_chart(self.fitted.model, self.table))
+            return Drawing(name, lambda: figures.control_chart(self._watch(), self.table))
         if name == "scores" and self.survey is not None:
             return self._scores(self.answer.pair)
         if name != "scree" and self.k and self.kind.linear and self.model.n_features_in_ > 1:

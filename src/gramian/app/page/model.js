@@ -301,6 +301,7 @@ byId("clear").addEventListener("click", () => select(null));
 let mended = {};
 function offerMends({ rows: [row], causes, columns: cells }) {
   byId("mend").hidden = !own || group || chosen.size > 1;
+  if (!own) return;
   byId("cell").hidden = Boolean(main.dataset.shape);
   mended = { row, cells, causes: Object.fromEntries(causes.map((cause) => [cause.column, cause])) };
   byId("mend-column").replaceChildren(...cells.slice(0, LISTED).map(({ column }) => new Option(column, column)));
