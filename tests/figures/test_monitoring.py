@@ -165,3 +165,18 @@ def test_rows_without_degrees_of_freedom_have_no_alarm():
         rows = np.random.default_rng(seed).standard_normal((8, 40))
         data = figures.control_chart_data(gramian.PCA(scale="unit").fit(rows), rows)
         assert set(data.columns["alarm"]) == {""}
+
+
+@pytest.mark.parametrize(
+    ("names", "over_time"),
+    [
+        ([f"9999-12-31 23:{minute:02d}" for minute in range(60)], False),
+        ([f"0000-01-01 00:{minute:02d}" for minute in range(60)], False),
+        ([*(f"20{year:02d}-01-01" for year in range(1, 60)), "9999-12-31"], False),
+        ([f"15{year:02d}-01-01" for year in range(1, 61)], True),
+    ],
+)
+def test_a_chart_is_over_time_where_the_axis_has_its_years(monitor, names, over_time):
+    rows = Table(np.random.default_rng(0).normal(size=(60, monitor.n_features_in_)), row_names=tuple(names))
+    assert ("time" in figures.control_chart_data(monitor, rows).columns) == over_time
+    figures.control_chart(monitor, rows)[0, 0].figure.canvas.draw()

@@ -36,11 +36,19 @@ def control_chart_data(monitor: Any, X: Any) -> Data:
         places = np.unique([*evenly(n, MOST_POINTS), *alarms])
     columns = {"position": places} | {name: values[places] for name, values in result.finite.items()}
     times = times_of(result["row"])
+    times = times if times is not None and _fit_an_axis(times) else None
     columns |= {} if times is None else {"time": times[places]}
     few = f"{len(places):,} rows are drawn: evenly spaced ones and the alarms." if len(places) < n else ""
     said = f"{counted(int(result.alarms.sum()), 'alarm')} in {counted(n, 'row')}; limits (dashed) for "
     said += f"{percent(given.limits_.alpha)} false alarms."
     return Data(columns, [said, few, *given.limits_.sentences], x="row" if times is None else "")
+
+
+def _fit_an_axis(times: Any) -> bool:
+    """Return whether all times, and margins beside them, have years that Matplotlib draws: 1 to 9999."""
+    margin = (times.max() - times.min()) // 10
+    first, last = np.array(["0001-01-02", "9999-12-30"], dtype="M8[ms]")
+    return bool(times.min() - margin >= first and times.max() + margin <= last)
 
 
 @figure(control_chart_data)
