@@ -95,3 +95,8 @@ def test_much_and_strange_is_told_in_short():
 def test_a_header_alone_is_refused():
     with pytest.raises(DataError, match=r"standard input has no rows\. Add at least one row of numbers\."):
         preview(io.BytesIO(b"a,b\n"))
+
+
+def test_a_year_that_python_lacks_is_shown_as_it_is_written():
+    first = seen("time,a\n0000-01-01,1\n2024-01-02,2\n").columns[0]
+    assert (first.kind, first.first) == ("date", ("0000-01-01", "2024-01-02"))

@@ -491,7 +491,7 @@ def as_names(column: Any) -> tuple[str, ...]:
         return tuple(pc.fill_null(column, "").to_pylist())
     if pa.types.is_floating(column.type):
         return tuple(label_texts(column.to_numpy(zero_copy_only=False)).tolist())
-    texts = ["" if value is None else str(value) for value in column.to_pylist()]
+    texts = strings.as_texts(column)
     days = pa.types.is_timestamp(column.type) and all(text.endswith(_MIDNIGHT) for text in texts if text)
     return tuple(text.removesuffix(_MIDNIGHT) for text in texts) if days else tuple(texts)
 

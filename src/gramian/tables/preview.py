@@ -361,8 +361,10 @@ def _of_text(name: str, column: Any) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from gramian.tables.strings import as_texts
+
     kind: Literal["text", "date"] = "date" if pa.types.is_temporal(column.type) else "text"
-    texts = ["" if value is None else str(value) for value in column.slice(0, FIRST).to_pylist()]
+    texts = as_texts(column.slice(0, FIRST))
     first = tuple(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in texts)
     try:
         distinct = pc.count_distinct(column).as_py()

@@ -28,6 +28,21 @@ _TIMES = (pa.timestamp("s"), pa.timestamp("ns"), pa.timestamp("s", "UTC"), pa.ti
 _KINDS = (pa.int64(), pa.bool_(), pa.date32(), *_TIMES)  # other than float64, which is tried before
 
 
+def as_texts(column: Any) -> list[str]:
+    """Return the entries of a column as texts, "" where there is none.
+
+    Examples
+    --------
+    >>> as_texts(pa.array([0, None, -62200000000], pa.timestamp("s")))
+    ['1970-01-01 00:00:00', '', '-0002-12-17 14:13:20']
+    """
+    try:
+        values = column.to_pylist()
+    except OverflowError:  # years that Python's calendar lacks
+        values = column.cast(pa.string()).to_pylist()
+    return ["" if value is None else str(value) for value in values]
+
+
 def meaning_of_commas(
     texts: Sequence[Any], plain: Sequence[Any], separator: str, na_values: Sequence[str] = ()
 ) -> str | None:
