@@ -73,7 +73,7 @@ def test_figures_fill_their_cards_and_are_drawn_again_for_another_width(arrive):
     walk.upload("groups.csv", groups())
     walk.run()
     expect(page.locator("[data-figure=control-chart]")).to_have_count(0)  # rows in no order
-    for name in ("scores", "loadings", "correlation-circle", "scree"):
+    for name in ("scores", "loadings", "correlation-circle"):
         card = page.locator(f"[data-figure={name}]")
         inside = card.evaluate("one => one.clientWidth - 2 * parseFloat(getComputedStyle(one).paddingLeft)")
         drawn = card.locator("svg").evaluate("one => one.getBoundingClientRect().width")
@@ -374,7 +374,7 @@ def test_a_wild_row_is_named_as_in_the_file_and_left_out_under_that_name(arrive,
 def test_numbers_of_tooltips_and_tables_have_four_digits(arrive):
     walk = arrive()
     page = walk.page
-    walk.upload("reactor_log.csv", reactor())
+    walk.upload("log.csv", log())
     expect(page.locator("#columns-table")).to_contain_text("minimum")
     assert not re.search(r"\.\d{5}", page.locator("#columns-table").inner_text())
     walk.run()

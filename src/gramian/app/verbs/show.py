@@ -52,9 +52,9 @@ def plot(
     ----------
     data
         Rows to draw, read as by transform. [those of a folder of results]
-    components : A,B,..
+    components : A,B,.., default: 1,2, of loadings 1,2,3
         Components on the two axes, such as 1,3; for whitening two columns by their numbers; for loadings one
-        or several. [1,2; loadings of the first three]
+        or several.
     hue : COLUMN, default: the first of --label or --meta
         Column that sets the colour of points; may hold text.
     style : COLUMN, default: none
