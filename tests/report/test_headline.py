@@ -123,6 +123,17 @@ def test_groups_without_labels_are_counted_and_told_by_their_columns():
     assert result.evidence.above.sum() in (30, 60)
 
 
+def test_groups_in_one_of_unrelated_columns_are_no_noise():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    X[:30, 1] += 9
+    table = Table(X, ("a", "b", "c"))
+    model = gramian.PCA(1).fit(table)
+    result = headline(model, table, model.transform(table), diagnosis_of(model, table))
+    assert result.kind == "clusters"
+    assert "has a larger `b`" in result.sentences[0]
+
+
 @pytest.mark.parametrize("shape", ["normal", "exponential", "uniform", "whole numbers", "outliers"])
 def test_one_cloud_of_any_shape_is_no_two_groups(shape):
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""What a fit shows, in a sentence for each kind of table: groups, time, noise, pictures, clusters."""
+"""What a fit shows, in a sentence for each kind of table: groups, time, pictures, clusters, noise."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def headline(
 ) -> Headline:
     """Return what a fit shows.
 
-    Groups of labels come first, then a departure in time, noise, and groups without labels: each is said
+    Groups of labels come first, then a departure in time, groups without labels, and noise: each is said
     where a test says so. Else the first components are described.
 
     Parameters
@@ -91,7 +91,7 @@ def headline(
     Z = as_float64(scores) if known and k else np.empty((0, 0))
     ratios = shares_of(model)
     varying = k if ratios is None else int((ratios > 0).sum())
-    tests = (_groups, _time, _noise, _pictures, _clusters) if varying else ()
+    tests = (_groups, _time, _pictures, _clusters, _noise) if varying else ()
     first = next(filter(None, (test(model, table, Z, diagnosis) for test in tests)), None)
     described = min(DESCRIBED, varying) if first is None else 0 if first.kind == "noise" else 1
     about = tuple(f"{_about(model, place)}." for place in range(described))
