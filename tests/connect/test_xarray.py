@@ -101,7 +101,7 @@ def test_standard_errors_and_words_are_those_of_the_sample():
     travelling = np.cos(angles[:, None, None] - np.deg2rad(LON)) + 0.1 * noise
     pair = pca(xarray.DataArray(travelling, dims=("time", "lat", "lon")), n_components=2)
     assert pair.group.values.tolist() == [1, 1]
-    assert "PC1 and PC2 cannot be told apart" in pair.attrs["sampling"]
+    assert "cannot tell PC1 and PC2 apart" in pair.attrs["sampling"]
     uncentred = pca(SST, n_components=K, center=False)  # normal theory does not apply
     assert "group" not in uncentred
     assert uncentred.attrs["sampling"] == ""
