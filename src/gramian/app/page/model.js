@@ -466,11 +466,12 @@ function dragged(view) {
 
 // What has a part of its own on the page, or answers with rows to download.
 const OWN = ["transform", "reconstruct", "denoise", "monitor", "explain", "diagnose"];
+const IMPUTED = ["em", "iterative"];  // these choose their number by cross-validation
 const QUICK = 200_000;  // numbers whose rules are asked at once
 
 // Says how many components are enough: first of all at their part.
 async function count() {
-  if (!own || fit.estimator !== "PCA" || !byId("enough")) return;
+  if (!own || fit.estimator !== "PCA" || IMPUTED.includes(fit.reading.missing) || !byId("enough")) return;
   const asking = () => {
     const made = new URLSearchParams([...query, ...Object.entries(fit.parameters).filter(([name]) => ["scale", "center"].includes(name))]);
     made.delete("data");
