@@ -51,11 +51,8 @@ PLURALS = {
 LARGEST = 1e100  # number that distances are computed of
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
 MOST_ODD = 5  # columns beside those along an axis, or answers
-RATED, HIGHEST, BEYOND = (
-    5,
-    11,
-    3.0,
-)  # columns of one scale, its largest number, times which others go beyond it
+# Columns of one scale, its largest number, times which others go beyond it.
+RATED, HIGHEST, BEYOND = 5, 11, 3.0
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 FEW_ROWS = 5  # of each group of a label with more groups
 # Kinds of labels, the best first; roles of numbers that name groups.
@@ -329,12 +326,8 @@ def proposals(
         return Proposals(tuple(_kernel(None, parameters)) if method == "kernel-pca" else ())
     seen = replace(seen, marks={}, slips={}, odd_rows=(), answers=((), ())) if again is None else seen
     items, changed = list[Proposal](), dict[str, Any]()
-    for finders in (
-        (_slips, _marks),
-        (_odd_rows,),
-        (_answers,),
-        (_long,),
-    ):  # each in the table of those before
+    # Each is sought in the table that those before have changed.
+    for finders in ((_slips, _marks), (_odd_rows,), (_answers,), (_long,)):
         found = [one for find in finders if (one := find(seen, reading)) is not None]
         more = {one.option: one.value for one in found}
         more |= {name: (*(getattr(reading, name) or ()), *more[name]) for name in ADDED if name in more}
