@@ -161,6 +161,9 @@ def test_errors_fall_with_the_number_of_components():
     lines = figures.reconstruction_errors(model, {"fitted": X, "new": new}, lw=2).lines
     assert [line.get_linestyle() for line in lines] == ["-", "--"]
     assert [line.get_linewidth() for line in lines] == [2, 2]
+    many = np.random.default_rng(0).normal(size=(80, 70))
+    line = figures.reconstruction_errors(gramian.PCA().fit(many), many).lines[0]
+    assert line.get_marker() == "None"  # of more than 60 components, whose points would touch
     with pytest.raises(DataError, match="Errors for every number of components are those of a PCA,"):
         figures.reconstruction_errors(gramian.Whitener().fit(X), X)
     with pytest.raises(DataError, match="The rows are all equal to the mean, so they have no"):

@@ -161,7 +161,7 @@ def reconstruction_errors(data: Data, ax: Any, **line: Any) -> Any:
     """
     group, count, error = data.columns.values()
     names, ax = list(dict.fromkeys(group)), style.subplots(ax=ax)
-    markers = style.MARKERS if count.max() <= 60 else [""] * 8
+    markers = style.MARKERS if count.max() <= 60 else ["None"] * 8
     ax.set_prop_cycle(color=style.COLOURS, ls=DASHES * 2, marker=markers)
     handles = [ax.plot(count[group == name], error[group == name], **{"ms": 3} | line)[0] for name in names]
     ax.set_ylim(0, None)

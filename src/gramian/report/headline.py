@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.answers.departure import Departure, departure_of
 from gramian.answers.diagnose import Diagnosis
 from gramian.answers.proposals import FOLLOWED
 from gramian.core.arrays import as_float64
@@ -24,6 +23,9 @@ from gramian.statistics.units import column_axis
 from gramian.tables.labels import as_array, label_texts
 from gramian.tables.table import Table
 from gramian.tables.treatment import DEPTH
+
+if TYPE_CHECKING:
+    from gramian.answers.departure import Departure
 
 DESCRIBED = 2  # components
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
@@ -184,7 +186,11 @@ def _means(X: npt.NDArray[Any]) -> FloatArray:
 
 def _time(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
     """Say when rows in the order of time leave the pattern of their first half."""
-    found = None if table is None else departure_of(model, table)
+    if table is None or table.row_names is None:
+        return None
+    from gramian.answers.departure import departure_of  # loads monitors, which few fits need
+
+    found = departure_of(model, table)
     if found is None:
         return None
     lasts = f" and lasts {_lasting(found.seconds)}" if found.seconds >= 1 else ""

@@ -343,6 +343,7 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
         "skip_after_header": [(f"{flowers} --skip-after-header 1", "1 line below the header left out")],
         "below_limit": [("limits.csv --below-limit half", "entries below a limit were read as half")],
         "slips": [("slips.csv --slips read", "slips in columns of numbers were read as meant")],
+        "corrections": [(f"{flowers} --corrections 3:width=2.5", "cells were corrected: '3:width=2.5'")],
         "pivot": [("long.csv --pivot id,name,value", "rows of one 'id' became one row")],
         "missing": [
             (f"{holed} --missing mean", "1 missing value in 1 column was filled with column means"),
