@@ -72,6 +72,7 @@ def test_rows_without_times_holes_and_few_rows_have_no_departure():
     assert departure_of(pca, Table(X)) is None
     assert departure_of(pca, Table(X, row_names=hours(400)[::-1])) is None
     assert departure_of(pca, Table(X[:50], row_names=hours(50))) is None
+    assert departure_of(pca, Table(X, row_names=("2024-01-01",) * 400)) is None
     still = np.where(np.arange(400)[:, None] < 200, 1.0, X)
     assert departure_of(pca, Table(still, row_names=hours(400))) is None
     holed = X.copy()

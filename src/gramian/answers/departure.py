@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from gramian.core.arrays import as_float64
 from gramian.core.records import ModelKind
 from gramian.errors import DataError, GramianWarning, ignoring
 from gramian.models.events import in_time, times_of
-from gramian.models.monitor import Monitor
+from gramian.models.monitor import monitor_of
 from gramian.statistics.components import column_names, kind_of
 from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Table
+from gramian.tables.treatment import rows_taken_of
 
 FEWEST, MOST_NUMBERS = 60, 2_000_000  # rows, and numbers, that are looked at
 CONSECUTIVE = 5  # alarms in a row that begin an event
@@ -82,16 +82,20 @@ def departure_of(model: Any, table: Table) -> Departure | None:
     small = n >= FEWEST and 4 * k <= n and values.size <= MOST_NUMBERS
     if not small or not in_time(table.row_names) or not np.isfinite(values).all():
         return None
-    times: Any = times_of(table.row_names or ())
-    watch = Monitor(clone(model).set_params(n_components=k), consecutive=CONSECUTIVE)
+    names = table.row_names or ()
+    times: Any = times_of(names)
+    if names[half - 1] == names[half]:  # the first half has no end
+        return None
     try:
         with ignoring(GramianWarning):
-            later = watch.fit(values[:half]).statistics(values[half:])
+            reference = names[0], names[half - 1]
+            watch = monitor_of(model, table, reference=reference, consecutive=CONSECUTIVE)
+            later = watch.statistics(rows_taken_of(table, np.arange(half, n)))
     except DataError:  # the first half does not vary
         return None
     fitted: Any = watch.model_
     events = later.events
-    r, names = int(fitted.rank_), table.row_names or ()
+    r = int(fitted.rank_)
     directions, variances = as_float64(fitted.components_)[:r], as_float64(fitted.explained_variance_)[:r]
     M = (directions.T / variances) @ directions / later["T2 limit"][0]
     if "SPE limit" in later.columns:
