@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
-from gramian.core.checks import check_integer, counted, evenly, shown
+from gramian.core.checks import check_integer, counted, evenly, number, shown
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
@@ -129,7 +129,7 @@ class Explanation(Tabulated):
         names = map(shown, self.columns[:count])
         for name, value, (low, _, high) in zip(names, self.values, self.typical, strict=False):
             if self.p_adjusted is None:
-                texts.append(f"{name} = {value:.4g} (usual: {low:.4g} to {high:.4g})")
+                texts.append(f"{name} = {number(value)} (usual: {number(low)} to {number(high)})")
             else:
                 texts.append(f"{name} ({'-' if value < low else '+'})")
         return f"{before} by {' and '.join(filter(None, [', '.join(texts[:-1]), texts[-1]]))}"
@@ -148,7 +148,7 @@ class Explanation(Tabulated):
         yield Grid(heads, lines, formats)
         if rest := len(self.columns) - count:
             left = float(self.contributions[count:].sum())
-            contribute = f" contribute {left:.4g} together" if np.isfinite(left) else " are not shown"
+            contribute = f" contribute {number(left)} together" if np.isfinite(left) else " are not shown"
             yield f"{counted(rest, 'further column')}{contribute}."
         yield from self.notes
 

@@ -215,6 +215,17 @@ def six_digits(text: str) -> str:
     return re.sub(r"\d+\.\d{6,}(?:e[-+]?\d+)?", lambda match: f"{float(match[0]):.6g}", text)
 
 
+def number(value: float, digits: int = 4) -> str:
+    """Return a number as a person writes it, rounded to significant digits but never to tens or hundreds.
+
+    Examples
+    --------
+    >>> number(2.71828), number(37024.6), number(1831), number(3e-7), number(6.02e23)
+    ('2.718', '37,025', '1,831', '3e-07', '6.02e+23')
+    """
+    return f"{value:,.0f}" if 10**digits <= abs(value) + 0.5 < 1e9 else f"{value:,.{digits}g}"
+
+
 def duration(seconds: float) -> str:
     """Return seconds, or minutes where they are many.
 

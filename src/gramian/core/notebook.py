@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from gramian.core.checks import shown
+from gramian.core.checks import number, shown
 
 MOST_LINES, MOST_ROWS = 30, 60  # of a table of text, of HTML; results have methods that return all rows
 
@@ -152,7 +152,10 @@ def _text(value: Any, form: str) -> str:
         return shown(value)
     if isinstance(value, Integral):
         return f"{value:,}"
-    return "-" if math.isnan(value) else f"{float(value):{form or '.5g'}}"
+    if math.isnan(value):
+        return "-"
+    form = form or ".5g"
+    return number(float(value), int(form[1:-1])) if form[-1] == "g" else f"{value:{form}}"
 
 
 def _cell(value: Any, form: str) -> str:

@@ -11,7 +11,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from gramian.answers.explanation import SHOWN, Explanation
 from gramian.core.arrays import as_float64
-from gramian.core.checks import check_integer, counted, evenly, percent
+from gramian.core.checks import check_integer, counted, evenly, number, percent
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.figures.drawing import CELL, DASHED, LONGEST, Data, bars, figure, heat_map, whole
@@ -130,7 +130,8 @@ def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
     top = np.argsort(-size, kind="stable")[:MOST_COLUMNS]
     columns = {"column": np.array(feature_names_of(given.model_), dtype=object)[top]}
     columns |= {name: part[top] for name, part in parts.items()}
-    measured = [f"{name} {result[name][-1]:.4g} (limit {result[name + ' limit'][-1]:.4g})" for name in parts]
+    last = {name: [number(result[key][-1]) for key in (name, f"{name} limit")] for name in parts}
+    measured = [f"{name} {value} (limit {limit})" for name, (value, limit) in last.items()]
     numbers = getattr(X, "row_numbers", None)
     shown = names[place] if names else place if numbers is None else numbers[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
@@ -254,10 +255,12 @@ def explanation(data: Data, ax: Any, **barh: Any) -> Any:
     names, contributions = data.columns["column"], data.columns["contribution"]
     ax = style.subplots(ax=ax, height_mm=18 + 2 * CELL * len(names))
     bars(ax, contributions, names, **barh)
-    shown, form = ["value", "low", "high"], "{:.4g} (usual {:.4g} to {:.4g})"
+    shown, form = ["value", "low", "high"], "{} (usual {} to {})"
     if "mean" in data.columns:
-        shown, form = ["mean", "mean_of_others"], "{:.4g}, others {:.4g}"
-    said = [form.format(*row) for row in zip(*(data.columns[name] for name in shown), strict=True)]
+        shown, form = ["mean", "mean_of_others"], "{}, others {}"
+    said = [
+        form.format(*map(number, row)) for row in zip(*(data.columns[name] for name in shown), strict=True)
+    ]
     lines = [f"{style.drawable(name, LONGEST)}\n{text}" for name, text in zip(names, said, strict=True)]
     ax.set_yticklabels(lines, **style.PLAIN)
     return ax

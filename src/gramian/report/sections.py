@@ -17,7 +17,7 @@ from gramian.answers.departure import Departure
 from gramian.answers.describe import describe
 from gramian.answers.diagnose import Trust, diagnosis_of, trust_of
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
-from gramian.core.checks import counted, duration, evenly, listed, shown, slices
+from gramian.core.checks import counted, duration, evenly, listed, number, shown, slices
 from gramian.core.notebook import Grid, Section
 from gramian.errors import DiagnosticWarning, GramianWarning, UnavailableError, ignoring, shortened
 from gramian.models.monitor import Monitor, monitor_of
@@ -287,9 +287,7 @@ class _Explained:
             return
         order = [j for j in np.argsort(-found.r2, kind="stable") if differ[j]][:FEW]
         means = np.stack([X[texts == kind].mean(axis=0) for kind in kinds], axis=1)
-        rows = [
-            (names[j], *(f"{mean:.4g}" for mean in means[j]), f"{100 * found.r2[j]:.0f} %") for j in order
-        ]
+        rows = [(names[j], *map(number, means[j]), f"{100 * found.r2[j]:.0f} %") for j in order]
         many = f"{differ.sum():,} of {counted(len(names), 'column')}"
         yield f"The means of {of} differ by more than chance in {many}. Most, of the values as analysed, in:"
         heads = ("column", *(shortened(kind, NAME) for kind in kinds), "variance between groups")
@@ -409,7 +407,7 @@ class _Explained:
             rows = []
             for i in result.worst(UNUSUAL).tolist():
                 causes = ", ".join(filter(None, (result[f"contributor {j}"][i] for j in (1, 2, 3))))
-                numbers = (f"{result[name][i]:.4g}" for name in names)
+                numbers = (number(result[name][i]) for name in names)
                 rows.append((str(result["row"][i]), *numbers, result["alarm"][i], causes))
             title = "row (from 0)" if self.table.row_names is None else "name"
             heads = (title, *names, "alarm", "largest contributions")

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from gramian.core.checks import number
 from gramian.core.records import FloatArray
 from gramian.tables.codes import USUAL
 
@@ -58,7 +59,9 @@ class Cause:
     partner: str = ""
 
     def __str__(self) -> str:
-        return f"{self.column} = {self.value:.6g} {self.why}" if self.column else f"The row {self.why}"
+        if self.value is None:
+            return f"The row {self.why}"
+        return f"{self.column} = {number(self.value, 6)} {self.why}"
 
 
 def robust_distances(row: FloatArray, others: FloatArray) -> FloatArray:
@@ -112,7 +115,8 @@ def causes_of(
     for i in sorted({i - before for i in far for before in (0, 1)} & set(range(len(row) - 1))):
         j = i + 1
         if _is_swapped(row[[i, j]], low[[i, j]], high[[i, j]]):
-            why = f"may be swapped with {names[j]} = {row[j]:.6g}: each would be usual in the other column"
+            other = f"{names[j]} = {number(row[j], 6)}"
+            why = f"may be swapped with {other}: each would be usual in the other column"
             return [Cause("swapped", names[i], float(row[i]), float(row[j]), why, names[j])]
     for i in far:
         beside = [j for j in (i - 1, i + 1) if 0 <= j < len(row)]
@@ -143,11 +147,14 @@ def _of_value(
     name: str, value: float, others: FloatArray, low: float, high: float
 ) -> list[tuple[float, Cause]]:
     """Return all causes that fit a value, with the factor that corrects it, or 0."""
-    usual, result = f"90 % of the others lie within {low:.6g} to {high:.6g}", list[tuple[float, Cause]]()
+    usual, result = (
+        f"90 % of the others lie within {number(low, 6)} to {number(high, 6)}",
+        list[tuple[float, Cause]](),
+    )
 
     def read(kind: Kind, factor: float, reading: float, what: str) -> None:
         if low <= reading <= high:
-            why = f"may be {what}: {reading:.6g} would be usual ({usual})"
+            why = f"may be {what}: {number(reading, 6)} would be usual ({usual})"
             result.append((factor, Cause(kind, name, value, reading, why)))
 
     if value in USUAL and not (others == value).any():

@@ -16,7 +16,7 @@ from gramian.app.server import routes
 from gramian.app.server.fields import ID, KINDS, PageQuery, Reading, Refusal
 from gramian.app.server.routes import Server
 from gramian.app.server.state import Item, State
-from gramian.core.checks import amount, counted, most_of, percent
+from gramian.core.checks import amount, counted, most_of, number, percent
 from gramian.core.version import __version__
 
 PAGE = files("gramian.app").joinpath("page")
@@ -28,7 +28,7 @@ PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
 
 def short(text: str) -> str:
     """Return a number with decimals in four significant digits; what is none stays as it is."""
-    return f"{float(text):.4g}" if re.fullmatch(r"-?\d*\.\d+", text) else text
+    return number(float(text)) if re.fullmatch(r"-?\d*\.\d+", text) else text
 
 
 pages = APIRouter(include_in_schema=False)
@@ -38,7 +38,7 @@ TEMPLATES = Environment(
     undefined=ChainableUndefined,
     loader=PackageLoader("gramian.app", "page"),
 )
-TEMPLATES.globals |= {"version": __version__, "counted": counted, "short": short}
+TEMPLATES.globals |= {"version": __version__, "counted": counted, "number": number, "short": short}
 TEMPLATES.globals |= {"most_of": most_of, "percent": percent}
 
 
