@@ -135,6 +135,10 @@ def test_columns_that_are_no_measurements():
     }
     for why, columns in named.items():
         assert chosen(seen(table(**rest, **columns)))[why] == ("id", next(iter(columns))), why
+    # Names say more than row numbers; remarks do not.
+    for end, expected in {"": "text", " which was seen several times on the way to work": "rownames"}.items():
+        read = seen(table(rownames=n + 1, **rest, text=[f"car {i}{end}" for i in n])).reading
+        assert read["id"] == expected
     rng = np.random.default_rng(0)
     rest = {"a": rng.normal(size=40).round(3), "b": rng.normal(size=40).round(3)}
     measurements = {

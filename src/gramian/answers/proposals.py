@@ -33,7 +33,7 @@ from gramian.tables.codes import codes_of
 from gramian.tables.column_features import chance, tokens
 from gramian.tables.metadata import as_metadata
 from gramian.tables.names import are_variables
-from gramian.tables.preview import Column, Preview
+from gramian.tables.preview import WIDEST, Column, Preview
 from gramian.tables.reading import ReadingOptions, one_name
 from gramian.tables.roles import Role, is_date, preview_of, roles_of
 from gramian.tables.scan import Scan
@@ -443,8 +443,14 @@ class _Table:
         free = [column for column in self.free if self.wanted is None or column.name not in self.wanted]
         if sum(column.sample is not None for column in free) == 1:  # which is what there is to analyse
             free = [column for column in free if column.sample is None or column.name == self.seen.row_names]
+        texts = [
+            column
+            for column in free
+            if column.sample is None and column.distinct == self.rows and max(map(len, column.first)) < WIDEST
+        ]
         for column in free:
-            if column.name == self.seen.row_names:
+            # Names say more than numbers that a program wrote beside the rows.
+            if column.name == self.seen.row_names and not (column.counts and texts and self.rows >= FEWEST):
                 what = "text" if column.sample is None else "number"
                 why = "counts the rows" if column.counts else f"has another {what} in every row"
                 facts = _facts(column) | {"automatic": True}

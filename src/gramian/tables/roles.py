@@ -177,7 +177,7 @@ def roles_of(seen: Preview) -> Roles:
     if len(doubtful) > max(MOST_DOUBTFUL, len(numbers) // 2):  # they are of one kind, and no exceptions
         found |= {one.name: replace(one, why="varies freely", otherwise="") for one in doubtful}
     if seen.row_names is not None and seen.row_names not in found:
-        found[seen.row_names] = Role(seen.row_names, "identifier", 1.0, "names the rows")
+        found[seen.row_names] = Role(seen.row_names, "identifier", 1.0, "has another value in every row")
     return Roles(tuple(found[one.name] for one in seen.columns))
 
 
