@@ -19,7 +19,8 @@ from gramian.errors import GramianError
 
 # Of what a command answers, so that the whole demo is one screen.
 SHOWN = re.compile(
-    r"PCA of |[\d,]+ rows (are enough|cannot) |The eigenvalues |\d+ (components|pictures).*[:.]|.*\.png: "
+    r"PC1 \w|PCA of |[\d,]+ rows (are enough|cannot) |The eigenvalues |"
+    r"\d+ (components|pictures).*[:.]|.*\.png: "
 )
 
 
@@ -69,7 +70,7 @@ def demo(context: typer.Context, *, out: Annotated[str, Option(short="-o")] = "g
         with redirect_stdout(io.StringIO()) as answer:
             code = run(context.find_root().command, arguments)
         for line in filter(SHOWN.match, answer.getvalue().splitlines()):
-            print(textwrap.shorten(line, 140, placeholder=" ..."), flush=True)
+            print(textwrap.shorten(line, 160, placeholder=" ..."), flush=True)
         if code and "identify" not in step:  # which says by its code that somebody is unknown
             raise GramianError(f"gramian {shlex.join(arguments)} ended with {code}, so the demo ends here.")
     print(
