@@ -20,6 +20,7 @@ REMEDIES = {
     "scale-dominates": 'scale="unit"',
     "kernel-narrow": '="median"',
     "kernel-wide": '="median"',
+    "symmetric": "rows of which it was computed",
     "no-signal": "Do not interpret",
     "one-row": "fit again without it",
     "identifier": "Leave",

@@ -85,6 +85,10 @@ def sample() -> Iterator[Case]:
         "unequal deviations, 120 x 6": g.standard_normal((120, 6)) * [3, 2, 1.5, 1, 1, 1],
     }.items():
         yield Case(f"independent columns, {name}", X, PCA(2), "no-signal")
+    X = factors(100, 12, 2, 46)
+    distances = np.linalg.norm(X[:20, None] - X[:20], axis=2)
+    for name, matrix in ("correlations", np.corrcoef(X.T)), ("distances", distances), ("products", X @ X.T):
+        yield Case(f"a matrix of {name}", matrix, PCA(2), "symmetric")
     yield Case("8 rows", factors(8, 20, 2, 44), PCA(3), "few-rows")
     yield Case("18 rows, 5 components", factors(18, 40, 2, 45), PCA(5), "few-rows")
     holes, column = factors(120, 12, 2, 42), factors(120, 8, 2, 43)

@@ -211,6 +211,21 @@ def test_a_gradient_is_an_arch_and_groups_are_not():
     assert "arch" not in codes(PCA(2), groups)
 
 
+def test_matrices_of_pairs_are_no_tables_of_measurements():
+    X = factors(30, 6)
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    for matrix, what in (np.corrcoef(X.T), "correlations"), (D, "distances"), (X @ X.T, "similarities"):
+        first = gramian.diagnose(PCA(2).fit(matrix), matrix).serious[0]
+        assert (first.code, first.evidence["matrix"]) == ("symmetric", what)
+    scores = KernelPCA(6, kernel="precomputed").fit_transform(-(D**2) / 2)
+    np.testing.assert_allclose(np.linalg.norm(scores[:, None] - scores, axis=2), D, atol=1e-8)
+    R = np.corrcoef(X.T)
+    model = KernelPCA(2, kernel="precomputed", center=False).fit(R)
+    np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(R)[:-3:-1])
+    R[0, 1] += 0.01
+    assert "symmetric" not in codes(PCA(2), R)
+
+
 def test_notes_name_what_they_are_about():
     rng = np.random.default_rng(0)
     walk = np.cumsum(rng.standard_normal((300, 1)), axis=0) * [1, 1, 2] + rng.standard_normal((300, 3))

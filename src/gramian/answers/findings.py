@@ -58,6 +58,7 @@ COUNTED, FEW_DEPTHS = 100, 6  # largest whole number, and rows, from which sums 
 MOST_EXCLUDED, LISTED_PAIRS = 5, 100  # related rows in a remedy, pairs in the evidence
 COINCIDE = 0.95  # share of the rows in which labels agree
 NO_MEASURES = ("identifier", "counter", "time", "code", "place", "weight")
+FEWEST_THINGS = 4  # in a matrix that is symmetric by no coincidence
 LEAVE_OUT = "Leave the column out."
 
 
@@ -165,6 +166,30 @@ def units(e: Evidence) -> Iterator[Finding]:
         if clause:
             subject = "distances between rows" if e.kernel else "the first component"
             yield of_models.scale_dominates(clause, evidence, subject)
+
+
+def symmetric(e: Evidence) -> Iterator[Finding]:
+    """Find a matrix of correlations, distances or similarities where rows of measurements are expected."""
+    V = e.values
+    if e.kernel or e.n < FEWEST_THINGS or V.shape != (e.n, e.n) or not np.allclose(V, V.T, 1e-6, 1e-9):
+        return
+    diagonal, what = np.diagonal(V), "similarities"
+    if (diagonal == 0.0).all() and (V >= 0.0).all():
+        what = "distances"
+    elif np.allclose(diagonal, 1.0) and np.abs(V).max() < 1.0 + 1e-9:
+        what = "correlations"
+    if np.ptp(V) == 0.0:
+        return
+    instead = 'kernel="precomputed", center=False has the eigenvectors of this matrix'
+    if what == "distances":
+        instead = '-D**2 / 2 with kernel="precomputed" is classical scaling'
+    yield Finding(
+        *("symmetric", "serious"),
+        f"The table is symmetric, as a matrix of {what} between {e.n:,} things is: its rows are no "
+        f"observations, and these are not the components of the data behind it.",
+        f"Fit the rows of which it was computed. Without them, {instead}.",
+        {"rows": e.n, "matrix": what},
+    )
 
 
 def identifier(e: Evidence) -> Iterator[Finding]:
@@ -578,7 +603,7 @@ def _groups(values: Any) -> IntArray:
 
 
 CHECKS: tuple[Check, ...] = (
-    *(units, kernel_width, no_signal, one_row, identifier, confounded),
+    *(symmetric, units, kernel_width, no_signal, one_row, identifier, confounded),
     *(imputed, few_rows, not_separated, arch, size, zeros, ties, row_order, relatives),
 )
 
