@@ -163,7 +163,7 @@ class Explanation(Tabulated):
         return result | ({"p_adjusted": self.p_adjusted} if groups else {})
 
 
-def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any = None) -> Explanation:
+def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units: Any = None) -> Explanation:
     """Explain why a row is unusual, or what tells some rows from others.
 
     Parameters
@@ -172,9 +172,10 @@ def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any =
         The model whose components are used; of a monitor its model.
     X : array-like, frame, path, Scan or Table of shape (n_samples, n_features)
         Rows of the fit, or new ones.
-    subset : int, str, sequence of them, or bool array of shape (n_samples,)
+    subset : int, str, sequence of them, or bool array of shape (n_samples,), optional
         A row by its number from 0 or its name; or several: names, ``"COLUMN=VALUE"`` or a value of the
         labels for a group. A single row without ``versus`` is explained by what is usual for the others.
+        By default the row that is largest relative to its limits.
     versus : as subset, optional
         The rows to compare with, by default all others.
     units : array-like of shape (n_samples,), optional
@@ -218,6 +219,10 @@ def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any =
         raise ParameterError("model", allowed=f"is a {kind}, but must be a fitted PCA, KernelPCA or Monitor")
     data: Rows = fitted._new_rows(X, limit=memory_limit_bytes(fitted.memory_limit))
     n = data.shape[0]
+    notes = []
+    if subset is None:
+        subset = int(monitor_of(fitted, X).statistics(X, rows="auto").worst(1)[0])
+        notes.append(f"Of {counted(n, 'row')} it is the largest relative to its limits.")
     chosen = _mask(subset, data, "subset")
     others = ~chosen if versus is None else _mask(versus, data, "versus")
     if (both := chosen & others).any():
@@ -225,7 +230,6 @@ def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any =
         raise ParameterError("versus", allowed=f"has row {_name(data, first)} in common with subset")
     if others.sum() < 2:
         raise DataError(f"{counted(n, 'row')} leave fewer than two to compare with. Name fewer in subset.")
-    notes = []
     if others.sum() > (most := _most(data)):
         notes.append(f"{most:,} of {int(others.sum()):,} other rows were looked at, evenly spaced.")
     near, far = _part(chosen, most), _part(others, most)

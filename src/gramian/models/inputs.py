@@ -162,7 +162,7 @@ def store_features(estimator: Any, X: Any, rows: Rows) -> None:
     _validate(estimator, X, rows, reset=True)
     table, names = rows.table, rows.feature_names or ()
     estimator.column_means_ = None if table is None else table.missing.means
-    for name in ("reading_", "counted_alleles_", "_column_names"):
+    for name in ("reading_", "_table_file", "counted_alleles_", "_column_names"):
         estimator.__dict__.pop(name, None)
     if names and "feature_names_in_" not in vars(estimator):
         # scikit-learn's attribute holds names that are text, which those of files are.
@@ -174,6 +174,7 @@ def store_features(estimator: Any, X: Any, rows: Rows) -> None:
         from gramian.tables.names import base_name
 
         estimator.reading_ = {"source": base_name(table.source)} | dict(table.origin.reading)
+        estimator._table_file = table.source, table.origin.sha256
     if table.alleles:
         # "" where it is not known.
         known = [table.alleles.get(name, ("", ""))[0] for name in names]

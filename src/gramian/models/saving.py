@@ -31,6 +31,7 @@ class ColumnAttributes:
     counted_alleles_: Annotated[npt.NDArray[np.object_], "d", OPTIONAL]
     column_means_: Annotated[FloatArray | None, "d", OPTIONAL]
     reading_: Annotated[Reading, OPTIONAL]
+    _table_file: Annotated[tuple[str, str], OPTIONAL]  # the file of the rows as it was named, and its SHA-256
 
 
 class DecompositionAttributes(ColumnAttributes):

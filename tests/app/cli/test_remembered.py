@@ -118,6 +118,31 @@ def test_transposed_tables(tmp_path, monkeypatch, gramian):
     assert [line.split(",")[0] for line in ran.out.splitlines()] == ["name", '"t1"', '"t2"'], ran.err
 
 
+def test_the_table_of_the_fit_needs_no_name_while_it_is_unchanged(fitted, gramian, monkeypatch):
+    for command in ("transform", "describe", "diagnose"):
+        assert gramian.works(f"{command} all").out == gramian.works(f"{command} all marks.csv").out
+    named = gramian.works("explain all marks.csv --subset kind=u").out
+    assert gramian.works("explain all kind=u").out == named
+    assert "most unusual" in gramian("explain -h").out
+    assert "largest relative to its limits" in gramian.works("explain all").out
+    monkeypatch.chdir("/")
+    assert gramian.works(f"explain {fitted}/all kind=u").out == named
+    monkeypatch.chdir(fitted)
+    refused = {
+        "explain all W122": "subset='W122' is neither a row nor a group of marks.csv",
+        "explain all --rows W122": "rows='W122' is no range of rows. To explain rows, name them in subset",
+    }
+    for line, why in refused.items():
+        gramian.refuses(line, 2, why)
+    with (fitted / "marks.csv").open("a") as file:
+        file.write("7,u,n,1.0,2.0,1.5,2007\n")
+    gramian.refuses("transform all", 1, "marks.csv has changed since the fit. Name it")
+    (fitted / "marks.csv").unlink()
+    gramian.refuses("transform all", 2, "were in marks.csv, which is not there. Add")
+    PCA(1).fit(np.eye(3)).save("array.gramian")
+    gramian.refuses("transform array.gramian", 2, "array.gramian does not say in which file")
+
+
 @pytest.mark.usefixtures("fitted")
 def test_python_remembers_too():
     table = scan("marks.csv", drop="year", label="kind,site", na_values="-,.", missing="drop-rows").read()

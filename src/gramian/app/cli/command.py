@@ -169,6 +169,8 @@ def _parameters(verb: Verb) -> list[Parameter]:
     """Return what a command takes: arguments, options of reading, of the verb, files, and of the shell."""
     inputs, function = list(verb.inputs), verb.function
     arguments = [one for one in parameters_of(function) if one.positional]
+    if inputs and inputs[0].about.kind == "model":  # which may say where its rows are
+        arguments = [_of_fit(one) for one in arguments]
     reads = READS.values() if any(one.about.kind == "data" for one in inputs) else ()
     found = [*arguments, *reads, *(one for one in verb.options.values() if not one.positional)]
     found += [one for one in inputs if not one.positional]
@@ -182,6 +184,13 @@ def _parameters(verb: Verb) -> list[Parameter]:
     if inspect.signature(function).return_annotation is not None:
         found.append(Parameter("as_json", bool, False, AS_JSON, function, kinds={bool}))
     return found
+
+
+def _of_fit(one: Parameter) -> Parameter:
+    """Return DATA as what may be left out, because the model says where its rows are."""
+    if getattr(one.about, "kind", "") != "data" or not one.required:
+        return one
+    return one._replace(default=None, about=one.about._replace(usual="the table of the fit"))
 
 
 def _for_typer(one: Parameter) -> inspect.Parameter:
@@ -243,6 +252,9 @@ class Call:
         }
         for name in self.reading:
             READS[name].check(self.reading[name])
+        if "subset" in verb.options and ":" not in (rows := self.reading.get("rows", ":")):
+            hint = f"To explain rows, name them in subset: --subset {shlex.quote(rows)}."
+            raise ParameterError("rows", rows, "is no range of rows", hint)
         self.values = verb.values(self.given)
         self.is_fit = bool(verb.outputs) and verb.outputs[0].kind == "results"
         self.fitted: Any = None
@@ -272,6 +284,9 @@ class Call:
             return self.fitted
         if kind == "gallery":
             return inputs.open_gallery(name, model, one.about.access)
+        if name is None and kind == "data" and one.positional and one.required:
+            name = inputs.table_of_fit(self.given["model"], model)
+            self.files.append(name)
         if name is None:
             for option in () if not one.positional else (*self.reading, *(["meta"] & self.given.keys())):
                 problem = "is about the rows of DATA, but there is no DATA"
@@ -298,6 +313,8 @@ class Call:
             name, options = inputs.recalled(model, name, options)
             channels = {option: self.values[option] for option in CHANNELS if option in self.values}
             table = inputs.read_new_data(name, options, model, limit, meta, channels)
+            if one.required and one.name not in self.given:
+                inputs.check_unchanged(model, name, table)
         else:
             table = inputs.read_table(name, options, source=source, limit=limit, imputes=imputes)
             table = table if meta is None else inputs.add_metadata(table, meta, options.get("id"))
@@ -422,7 +439,13 @@ class Call:
 
 
 def _in_place(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what is given, where a text that could be left out is no name but the argument after it."""
+    """Return what is given, where a text that could be left out is no name but the argument after it.
+
+    What stands in the place of DATA and is no file names rows where a verb needs these.
+    """
+    data = given.get("data", "-")
+    if "subset" in verb.options and "subset" not in given and data != "-" and not _is_file(data):
+        given = {name: value for name, value in given.items() if name != "data"} | {"subset": [data]}
     for one, following in pairwise(one for one in parameters_of(verb.function) if one.positional):
         text = given.get(one.name)
         if one.required or text is None or following.name in given or not isinstance(one.about, Option):
@@ -432,6 +455,10 @@ def _in_place(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
             given = {name: value for name, value in given.items() if name != one.name}
             given[following.name] = text
     return given
+
+
+def _is_file(name: str) -> bool:
+    return os.path.exists(name) or os.path.exists(name.rpartition("::")[0])
 
 
 def _joined(option: str, lists: list[str]) -> str:

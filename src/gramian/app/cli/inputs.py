@@ -208,6 +208,53 @@ def read_new_data(
     return table if meta is None else add_metadata(table, meta, reading.get("id"))
 
 
+def table_of_fit(name: str, model: Any) -> str:
+    """Return the file of the rows of a fit: where it was, or else beside the model or its folder.
+
+    Parameters
+    ----------
+    name : str
+        The file or folder of the model.
+    model : fitted estimator
+
+    Raises
+    ------
+    ParameterError
+        If it is not there.
+    """
+    from gramian.statistics.components import mapping_of
+
+    source, _ = getattr(mapping_of(model), "_table_file", ("", ""))
+    file, folder = source.partition("::")[0], model_path(name).parent
+    places = (Path(file), *(parent / Path(file).name for parent in (folder, folder.parent)))
+    found = next((str(path) for path in places if file and path.exists()), "")
+    if not found:
+        problem = (
+            f"The rows of the fit were in {file}, which is not there."
+            if file
+            else (f"{name} does not say in which file its rows are.")
+        )
+        raise errors.ParameterError("data", problem=problem, hint="Add the file of the rows after the model.")
+    return found
+
+
+def check_unchanged(model: Any, name: str, table: Any) -> None:
+    """Raise an error for a table that is not as it was for the fit; say which one is used.
+
+    Raises
+    ------
+    DataError
+    """
+    from gramian.statistics.components import mapping_of
+
+    fitted, now = mapping_of(model)._table_file[1], table.origin.sha256
+    if fitted and now and fitted != now:
+        hint = "Name it after the model to use it as it is now."
+        raise errors.DataError(f"{name} has changed since the fit.", hint)
+    known = "unchanged since then" if fitted and now else "and whether it changed since then is not known"
+    say(f"gramian: the table is that of the fit: {name}, {known}")
+
+
 def recalled(model: Any, data: str, reading: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return what is read, and the options, with those by which the data of the fit were read.
 

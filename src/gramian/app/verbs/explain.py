@@ -55,7 +55,7 @@ def explain(
     model: verb.Model,
     data: verb.Data,
     *,
-    subset: verb.Names,
+    subset: verb.Names = None,
     versus: verb.Names = None,
     meta: verb.Meta = None,
 ) -> Annotated[verb.Result, verb.Output("table", ends=(".csv", ".parquet"))]:
@@ -67,7 +67,7 @@ def explain(
 
     Parameters
     ----------
-    subset : A,B,..
+    subset : A,B,.., default: the most unusual row
         Rows by name or number from 0, COLUMN=VALUE for all rows of a group, or a value of the labels.
     versus : A,B,.., default: all other rows
         The rows to compare with.
@@ -79,7 +79,7 @@ def explain(
     """
     from gramian.answers.explanation import explain
 
-    result = explain(model, data, list(subset or ()), versus=versus)
+    result = explain(model, data, subset, versus=versus)
     columns = result.table()
     facts = {
         "rows": result.rows,
