@@ -64,6 +64,28 @@ def as_proposed(path: Any, **options: Any) -> Any:
     return replace(asked, **gramian.propose(asked).merged(asked))
 
 
+def centred(K: NDArray[Any]) -> NDArray[Any]:
+    """Return a Gram matrix of rows less their mean in feature space."""
+    centred: NDArray[Any] = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    return centred
+
+
+def indefinite(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+    """Return a matrix with these eigenvalues whose rows sum to zero, so that centring changes nothing."""
+    n = len(np.asarray(values)) + 1
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(np.hstack([np.ones((n, 1)), rng.standard_normal((n, n - 1))]))[0][:, 1:]
+    K = (Q * np.asarray(values)) @ Q.T
+    return (K + K.T) / 2
+
+
+def same_up_to_sign(actual: ArrayLike, expected: ArrayLike, atol: float, rtol: float = 0.0) -> None:
+    """Compare scores column by column, each up to its sign."""
+    signs = np.sign(np.sum(np.asarray(actual) * expected, axis=0))
+    signs[signs == 0] = 1.0
+    np.testing.assert_allclose(np.asarray(actual) * signs, expected, atol=atol, rtol=rtol)
+
+
 def covering(*options: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Return few rows of the product of options, in which any two values of different options meet."""
 

@@ -18,6 +18,7 @@ from gramian.engine.tiles import KernelSource, MatrixSource
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
 from gramian.tables.as_rows import as_rows
+from helpers import centred, indefinite
 
 X = np.random.default_rng(0).standard_normal((120, 4)) * [2.0, 1.2, 0.8, 0.5]
 PLENTY = 1 << 40
@@ -53,22 +54,6 @@ def decompose(
     )
     solution = solve(problem, SolveRequest(target, tol, limit, solver))
     return solution, problem.coefficients(solution, target.count)
-
-
-def centred(K, *, center=True):
-    if not center:
-        return K
-    t = K.mean(axis=1)
-    return K - t[:, None] - t[None, :] + K.mean()
-
-
-def shifted(values, seed=3):
-    """A matrix with these eigenvalues beside the zero of the ones vector."""
-    n = len(values) + 1
-    rng = np.random.default_rng(seed)
-    Q = np.linalg.qr(np.hstack([np.ones((n, 1)), rng.standard_normal((n, n - 1))]))[0][:, 1:]
-    K = (Q * np.asarray(values)) @ Q.T
-    return (K + K.T) / 2
 
 
 def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
@@ -278,9 +263,6 @@ def test_a_function_of_two_rows_is_not_called_twice_for_a_value(monkeypatch, sol
     assert len(calls) <= 70 * 70 + 1
 
 
-# ------------------------------------------------------------------ extreme sizes
-
-
 @pytest.mark.parametrize("solver", ["dense", "krylov"])
 def test_matrices_whose_squares_do_not_fit(solver):
     K = RBF(sigma=2.0).gram(X)
@@ -299,7 +281,7 @@ def test_matrices_whose_squares_do_not_fit(solver):
 def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
     """Three positive eigenvalues, ten thousand times smaller than the negative ones."""
     values = [1e-4, 9e-5, 8e-5]
-    K = shifted([*values, *-np.linspace(0.01, 1, 400)])
+    K = indefinite([*values, *-np.linspace(0.01, 1, 400)], seed=3)
     solution, result = decompose(None, K, solver="krylov", psd=False)
     assert [attempt.plan.solver for attempt in solution.account.attempts] == ["krylov", "dense"]
     assert_allclose(result.components.values, values, rtol=1e-9)
@@ -336,7 +318,7 @@ def test_whatever_is_asked_the_certificate_is_true(question):
     rows, function, target, solver, limit, small, center = question
     exactly = rows.astype("f8")
     K = exactly @ exactly.T if function is None else function.gram(exactly)
-    Kc = centred(K, center=center)
+    Kc = centred(K) if center else K
     with pytest.MonkeyPatch.context() as patch:
         if small:
             patch.setattr(solving, "QUICK", 0.0)

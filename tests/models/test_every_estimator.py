@@ -4,6 +4,7 @@ import copy
 import io
 import pickle
 import re
+from itertools import product
 
 import joblib
 import numpy as np
@@ -18,15 +19,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
 from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, Whitener
+from gramian.core.arrays import numpy_dtype, to_numpy
 from gramian.errors import DataError, InputTypeError
 from gramian.kernels import RBF
+from helpers import spectrum_matrix
 
 X = np.random.default_rng(0).standard_normal((40, 3)) * [3.0, 2.0, 1.0] + [5.0, -2.0, 0.5]
 NEW = X[:9] + np.random.default_rng(1).standard_normal((9, 3))
 FEW = {"kernel": "rbf", "gamma": 0.1, "n_landmarks": 20, "random_state": 0}
+SOLVERS = ("full", "covariance", "gram", "krylov", "auto")
+METHODS = ("zca", "pca", "zca-cor", "pca-cor", "cholesky")
 MODELS = {
     "pca": PCA(2),
     "pca, scaled": PCA(2, scale=np.array([1.0, 2.0, 3.0]), whiten=True, solver="covariance", random_state=1),
@@ -35,7 +41,7 @@ MODELS = {
     "laplacian": KernelPCA(2, kernel="laplacian"),
     "landmarks": KernelPCA(2, solver="nystroem", **FEW),
     "random features": KernelPCA(2, solver="random-features", **FEW),
-    **{method: Whitener(method) for method in ("zca", "pca", "zca-cor", "pca-cor", "cholesky")},
+    **{method: Whitener(method) for method in METHODS},
     "shrunk": Whitener("zca-cor", regularization="oas", ddof=0),
     "polynomial": PolynomialMap(degree=3, gamma=0.5),
     "polynomial, no constant": PolynomialMap(degree=2, coef0=0),
@@ -45,6 +51,51 @@ MODELS = {
     "fourier, independent": RandomFourierMap(50, sigma=[1.0, 2.0, 4.0], orthogonal=False, random_state=3),
 }
 MAPS = (PolynomialMap, RandomFourierMap)
+WIDE = spectrum_matrix(20, 60, np.geomspace(10, 0.1, 19), seed=8, mean=1.0)
+ROUTES = (
+    *MODELS.values(),
+    *(PCA(2, solver=s, scale=c, random_state=0) for s, c in product(SOLVERS, (None, "unit"))),
+    *(Whitener(m, regularization=rule) for m, rule in product(METHODS, (0.3, "ledoit-wolf"))),
+)
+
+
+# What differs between these: where a series is expanded, what a kernel takes, how rows are standardised.
+@parametrize_with_checks(
+    [
+        *(PCA(), PCA(0.9, scale="unit", whiten=True, solver="krylov"), PCA(1, missing="em")),
+        *(KernelPCA(), KernelPCA(1, kernel="laplacian", solver="krylov", tol=1e-9)),
+        KernelPCA(2, kernel="rbf", solver="nystroem", random_state=0),
+        KernelPCA(2, kernel="rbf", scale="unit"),
+        *(Whitener(), Whitener("pca-cor", n_components=1, regularization="oas")),
+        *(PolynomialMap(), RandomFourierMap(10, random_state=0)),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_array_kinds_give_their_own_kind(array_kind):
+    for unfitted, rows in product(ROUTES, (X, WIDE)):
+        asked = unfitted.get_params(deep=False)
+        singular = asked.get("method") == "cholesky" and asked["regularization"] is None
+        if rows is WIDE and (singular or isinstance(unfitted, MAPS) or np.ndim(asked.get("scale"))):
+            continue
+        given, plain = array_kind.make(rows), rows.astype(array_kind.dtype)
+        model, expected = clone(unfitted), clone(unfitted).fit(plain)
+        Z, scores = model.fit_transform(given), expected.transform(plain)
+        pairs = [(Z, scores), (model.transform(given), scores)]
+        if isinstance(model, (PCA, Whitener)):
+            pairs.append((model.inverse_transform(Z), expected.inverse_transform(scores)))
+            pairs += [(getattr(model, name), getattr(expected, name)) for name in ("components_", "mean_")]
+            assert type(model.explained_variance_) is type(Z)
+            assert numpy_dtype(model.explained_variance_) == np.float64
+        for value, wanted in pairs:
+            assert array_kind.same(value) or array_kind.name == "numpy-read-only", model
+            atol = (1e-9 if array_kind.dtype == np.float64 else 1e-3) * max(1, np.abs(wanted).max())
+            assert_allclose(to_numpy(value), wanted, atol=atol, err_msg=repr(model))
+        if isinstance(model, MAPS):
+            assert isinstance(model.kernel_error_.maximum, float)
+            assert model.kernel_error_.ok
 
 
 @pytest.fixture(params=MODELS)

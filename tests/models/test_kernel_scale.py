@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_wine
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import KernelPCA, Monitor, choose_components, describe
 from gramian.core.arrays import to_numpy
@@ -225,8 +224,3 @@ def test_kernels_are_compared_on_standardised_columns():
     assert resolved.resolve(standardised(X)).gamma == pytest.approx(
         RBF(sigma="median").resolve(standardised(X)).gamma, rel=1e-3
     )
-
-
-@parametrize_with_checks([KernelPCA(2, kernel="rbf", scale="unit")])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
 from gramian import KernelPCA
@@ -18,6 +17,7 @@ from gramian.errors import (
 )
 from gramian.kernels import RBF, kernel_from_name
 from gramian.tables.as_rows import as_rows
+from helpers import centred, same_up_to_sign
 
 
 def definition(K_nm, K_mm, k, new=None, center=True):
@@ -34,10 +34,7 @@ def definition(K_nm, K_mm, k, new=None, center=True):
 
 def exact_eigenvalues(kernel, X, center=True):
     K = kernel.gram(np.asarray(X, dtype=np.float64))
-    if center:
-        K = K - K.mean(axis=0)
-        K = K - K.mean(axis=1)[:, None]
-    return np.linalg.eigvalsh((K + K.T) / 2)[::-1]
+    return np.linalg.eigvalsh(centred(K) if center else K)[::-1]
 
 
 def clusters(sizes, seed=0, d=5):
@@ -54,16 +51,8 @@ def nystroem(k=4, m=60, **settings):
     return KernelPCA(k, solver="nystroem", n_landmarks=m, **settings)
 
 
-def same_up_to_sign(actual, expected, atol):
-    signs = np.sign(np.sum(actual * expected, axis=0))
-    np.testing.assert_allclose(actual * signs, expected, atol=atol)
-
-
 X = np.random.default_rng(0).standard_normal((700, 4)) * [2.0, 1.3, 0.9, 0.6]
 NEW = np.random.default_rng(1).standard_normal((40, 4))
-
-
-# ------------------------------------------------------------------- the definition
 
 
 @pytest.mark.parametrize(
@@ -130,9 +119,6 @@ def test_random_features_are_pca_of_the_map(monkeypatch):
     assert "except with probability" in str(model.certificate_)
 
 
-# ------------------------------------------------------------------ what is guaranteed
-
-
 def test_exact_eigenvalues_lie_within_the_bounds():
     rng = np.random.default_rng(3)
     base = clusters([400, 150, 40, 10], seed=1)
@@ -191,9 +177,6 @@ def test_ratios_are_shares_of_all_variance_and_tol_is_one_of_them():
     assert len(model.landmarks_) < 100
     result = model.certificate_.approximation
     assert result.unexplained <= 1e-2 * result.total
-
-
-# --------------------------------------------------------------------- hostile data
 
 
 @pytest.mark.parametrize("solver", ["nystroem", "random-features", "dense"])
@@ -284,9 +267,6 @@ def test_sparse_rows_and_other_array_kinds():
     np.testing.assert_allclose(np.asarray(result), nystroem().fit(X).transform(NEW), atol=1e-8)
 
 
-# ------------------------------------------------------------------------ refusals
-
-
 def test_landmarks_may_be_sparse_and_far_from_the_rows():
     rows = sp.csr_array(np.where(np.abs(X) > 1, X, 0.0))
     given = {"kernel": "rbf", "gamma": 0.1, "solver": "nystroem"}
@@ -324,9 +304,6 @@ def test_what_cannot_be_approximated_is_refused():
         nystroem(memory_limit=10_000).fit(X)
 
 
-# ---------------------------------------------------------------------- plan, advice
-
-
 def test_the_plan_says_what_ran():
     made = nystroem()
     before = made.plan(X)
@@ -349,9 +326,6 @@ def test_the_warning_of_a_long_fit_names_landmarks(monkeypatch):
         KernelPCA(2, kernel="rbf").fit(X)
     with pytest.warns(CostWarning, match="A sample of the rows costs less"):
         KernelPCA(2, kernel="precomputed").fit(X @ X.T)
-
-
-# -------------------------------------------------------------------- rows in parts
 
 
 def test_rows_in_parts_are_as_all_at_once():
@@ -395,9 +369,6 @@ def test_a_saved_model_goes_on(tmp_path):
         )
 
 
-# ------------------------------------------------------------------------- way back
-
-
 def test_landmarks_lead_back_to_rows():
     angle = np.linspace(0.0, 6.2, 400)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -418,11 +389,6 @@ def test_landmarks_lead_back_to_rows():
         model.inverse_transform(model.transform(X))
     with pytest.raises(ParameterError, match=r"needs rows\. A model of random features stores no rows, so"):
         KernelPCA(2, kernel="rbf", solver="random-features", preimage="ridge").fit(X)
-
-
-@parametrize_with_checks([nystroem(2, None)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("how", ["uniform", "rpcholesky", "random-features"])

@@ -8,10 +8,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.covariance import ledoit_wolf, oas
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import PCA
-from gramian.core.arrays import to_numpy
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.models.whitener import Whitener
 from helpers import spectrum_matrix
@@ -73,34 +71,28 @@ def covariance(Z, ddof=1):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_whitened_data_has_identity_covariance(method):
-    for name in FULL:
-        X = FULL[name]
-        model = Whitener(method)
+    for name, dtype in product(FULL, (np.float64, np.float32)):
+        X = FULL[name].astype(dtype)
+        model, double = Whitener(method), dtype == np.float64
         Z = model.fit_transform(X)
         assert Z.shape == X.shape
-        assert model.rank_ == model.n_components_ == X.shape[1]
-        assert_allclose(covariance(Z), np.eye(X.shape[1]), atol=2e-9)
-        assert_allclose(Z.mean(axis=0), 0, atol=1e-8)
-        assert_allclose(model.inverse_transform(Z), X, atol=1e-12 * np.abs(X).max())
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_float32_has_identity_covariance_too(method):
-    for name in FULL:
-        X = FULL[name].astype("f4")
-        model = Whitener(method)
-        Z = model.fit_transform(X)
-        assert Z.dtype == model.components_.dtype == model.mean_.dtype == np.float32
+        assert Z.dtype == model.components_.dtype == model.mean_.dtype == dtype
         r = model.rank_
-        if r < X.shape[1]:
-            Z = Z if method.startswith("pca") else Z.astype("f8") @ model.components_[:r].T.astype("f8")
-        assert_allclose(covariance(Z[:, :r]), np.eye(r), atol=1e-6)
-        assert_allclose(model.inverse_transform(model.transform(X)), X, atol=3e-6 * np.abs(X).max())
+        if double:
+            assert r == model.n_components_ == X.shape[1]
+            assert_allclose(Z.mean(axis=0), 0, atol=1e-8)
+        elif r < X.shape[1] and not method.startswith("pca"):
+            Z = Z.astype("f8") @ model.components_[:r].T.astype("f8")
+        assert_allclose(covariance(Z[:, :r]), np.eye(r), atol=2e-9 if double else 1e-6)
+        back = model.inverse_transform(model.transform(X))
+        assert_allclose(back, X, atol=(1e-12 if double else 3e-6) * np.abs(X).max())
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_matrix_is_the_definition(method):
-    for ddof, name in product([0, 1], ["separated", "offset", "units", "one column"]):
+    # Roots do not depend on the choice of vectors within a cluster.
+    clustered = ("clustered", "flat") if method in ("zca", "cholesky") else ()
+    for ddof, name in product([0, 1], ["separated", "offset", "units", "one column", *clustered]):
         X = FULL[name]
         model = Whitener(method, ddof=ddof).fit(X)
         W = definition(X, method, ddof=ddof)
@@ -109,14 +101,6 @@ def test_the_matrix_is_the_definition(method):
         expected = (new - X.mean(axis=0)) @ W.T
         assert_allclose(model.transform(new), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
         assert_allclose(covariance(model.transform(X), ddof), np.eye(X.shape[1]), atol=1e-9)
-
-
-def test_roots_do_not_depend_on_the_choice_within_a_cluster():
-    for name, method in product(["clustered", "flat"], ["zca", "cholesky"]):
-        X = FULL[name]
-        assert_allclose(
-            Whitener(method).fit(X).whitening_matrix_, definition(X, method), rtol=1e-9, atol=1e-9
-        )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -381,7 +365,7 @@ def test_more_components_than_rank_warn_once():
         assert_allclose(model.transform(X)[:, 3:], 0, atol=1e-12)
 
 
-def test_attributes_of_a_fitted_model():
+def test_attributes_and_names_of_a_fitted_model():
     X = FULL["units"]
     model = Whitener("zca-cor").fit(X)
     pca = PCA(scale="unit").fit(X)
@@ -396,6 +380,11 @@ def test_attributes_of_a_fitted_model():
     assert model.regularization_ is None
     assert (model.n_samples_, model.n_features_in_, model.n_components_, model.rank_) == (80, 4, 4, 4)
     assert Whitener().fit(X).scale_ is None
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "e"])
+    for method in ("zca", "zca-cor", "cholesky"):
+        assert Whitener(method).fit(frame).get_feature_names_out().tolist() == ["a", "b", "c", "e"]
+    assert Whitener("pca").fit(frame).get_feature_names_out().tolist() == ["PC1", "PC2", "PC3", "PC4"]
+    assert Whitener().fit(X).get_feature_names_out(list("wxyz")).tolist() == list("wxyz")
 
 
 def test_a_matrix_too_large_to_write_out_is_refused():
@@ -409,38 +398,6 @@ def test_a_matrix_too_large_to_write_out_is_refused():
     assert Whitener("pca").fit(X).whitening_matrix_.shape == (3, 10_001)
     with pytest.raises(DataError, match='method="cholesky" needs a matrix of 10,001 x 10,001'):
         Whitener("cholesky", regularization="oas").fit(X)
-
-
-def test_names():
-    frame = pd.DataFrame(FULL["units"], columns=["a", "b", "c", "e"])
-    for method in ("zca", "zca-cor", "cholesky"):
-        assert Whitener(method).fit(frame).get_feature_names_out().tolist() == ["a", "b", "c", "e"]
-    assert Whitener("pca").fit(frame).get_feature_names_out().tolist() == ["PC1", "PC2", "PC3", "PC4"]
-    assert Whitener().fit(FULL["units"]).get_feature_names_out(list("wxyz")).tolist() == list("wxyz")
-
-
-def test_array_kinds_give_their_own_kind(array_kind):
-    for method in METHODS:
-        X = FULL["separated"]
-        expected = Whitener(method).fit(X)
-        model = Whitener(method, random_state=0)
-        Z = model.fit_transform(array_kind.make(X))
-        exact = array_kind.dtype == np.float64
-        outputs = {
-            "fit_transform": (Z, expected.transform(X)),
-            "transform": (model.transform(array_kind.make(X)), expected.transform(X)),
-            "inverse_transform": (model.inverse_transform(Z), X),
-            "components_": (model.components_, expected.components_),
-            "mean_": (model.mean_, expected.mean_),
-        }
-        for part, (value, wanted) in outputs.items():
-            assert array_kind.same(value) or array_kind.name == "numpy-read-only", part
-            assert_allclose(to_numpy(value), wanted, atol=1e-9 if exact else 1e-3)
-        for rule in (0.3, "ledoit-wolf"):
-            other = Whitener(method, regularization=rule)
-            Z = other.fit_transform(array_kind.make(DEFICIENT["wide"]))
-            wanted = Whitener(method, regularization=rule).fit_transform(DEFICIENT["wide"])
-            assert_allclose(to_numpy(Z), wanted, atol=1e-9 if exact else 2e-3)
 
 
 def test_fit_transform_is_fit_then_transform():
@@ -486,16 +443,6 @@ def test_parameters_are_refused():
                 call(FULL["separated"])
 
 
-def test_nan_and_infinity_are_named():
-    for bad, shape in product([np.nan, np.inf, -np.inf], ((40, 5), (900, 1300))):
-        X = np.random.default_rng(18).standard_normal(shape)
-        model = Whitener(n_components=2).fit(X)
-        X[33, 4] = bad
-        for call in (Whitener().fit, model.transform, model.inverse_transform):
-            with pytest.raises(DataError, match=r": row 33, column 4\."):
-                call(X)
-
-
 def test_new_rows_of_another_width_or_far_away():
     model = Whitener("pca", n_components=3).fit(FULL["separated"])
     with pytest.raises(DataError, match="X has 5 features, but Whitener is expecting 6"):
@@ -505,6 +452,11 @@ def test_new_rows_of_another_width_or_far_away():
     with pytest.raises(DataError, match="Whitener does not support sparse data, because"):
         model.transform(sp.csr_matrix(np.eye(6)))
     model = Whitener().fit(FULL["separated"])
+    X = FULL["separated"].copy()
+    X[33, 4] = np.inf
+    for call in (model.transform, model.inverse_transform):
+        with pytest.raises(DataError, match=r": row 33, column 4\."):
+            call(X)
     far = np.full((1, 6), 1e95)
     W = definition(FULL["separated"], "zca")
     assert_allclose(model.transform(far), far @ W.T, rtol=1e-7)
@@ -513,8 +465,3 @@ def test_new_rows_of_another_width_or_far_away():
     for name in ("whitening_matrix_", "cross_covariance_", "explained_variance_"):
         with pytest.raises(AttributeError, match="Whitener instance is not fitted yet"):
             getattr(Whitener(), name)
-
-
-@parametrize_with_checks([Whitener(), Whitener("pca-cor", n_components=1, regularization="oas")])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
