@@ -20,10 +20,12 @@ from sklearn.pipeline import make_pipeline
 import gramian
 from gramian import PCA, KernelPCA, Monitor
 from gramian.answers.diagnose import diagnosis_of, trust_of
+from gramian.answers.findings import Evidence
 from gramian.app.cli import main
 from gramian.errors import DataError, DiagnosticWarning, InputTypeError
 from gramian.kernels import Matern
 from gramian.report.facts import largest_loadings
+from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Table
 
 
@@ -426,3 +428,15 @@ def test_labels_come_in_any_form():
         gramian.diagnose(model, X, group[1:])
     with pytest.raises(DataError, match="labels are lists of different lengths"):
         gramian.diagnose(model, X, [["u"], ["u", "v"]] * 30)
+
+
+def test_labels_of_many_rows_coincide_only_where_all_rows_say_so():
+    rng = np.random.default_rng(0)
+    X, batch = rng.normal(size=(9000, 3)) * [3, 2, 1], rng.choice(["u", "v"], 9000)
+    day = np.where(batch == "u", 1, 2)
+    model = gramian.PCA(2).fit(X)
+    found = gramian.diagnose(model, X, {"batch": batch, "day": day})
+    assert "batch and day coincide:" in found.serious[0].sentence
+    places = Evidence(model, as_rows(X)).places  # of the rows that are looked at first
+    day[np.setdiff1d(np.arange(9000), places)[:2000]] = 3
+    assert not gramian.diagnose(model, X, {"batch": batch, "day": day}).serious

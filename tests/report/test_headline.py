@@ -191,3 +191,14 @@ def test_of_counts_it_is_said_whether_the_first_component_follows_their_depth(by
     model = gramian.PCA(2).fit(table)
     sentences = headline(model, table, model.transform(table)).sentences
     assert re.search(rf"PC1 ({said}) the depth of counting, the sums of rows", sentences[-1])
+
+
+def test_shares_of_large_tables_are_those_of_the_rows_that_were_looked_at():
+    rng = np.random.default_rng(0)
+    labels = np.where(np.arange(20_000) % 3, "b", "a")
+    X = rng.normal(size=(20_000, 4)) + np.outer(labels == "a", [9.0, 9.0, 0.0, 0.0])
+    table = Table(X, ("w", "x", "y", "z"), labels=labels, label_name="kind")
+    model = gramian.PCA(2).fit(table)
+    said = headline(model, table, model.transform(table)).sentences[0]
+    assert said.endswith("(all 1,000 evenly spaced rows are on the side of their group).")
+    assert said.startswith("PC1 separates `a` from `b`, by a larger ")

@@ -149,7 +149,7 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
 def _diagnosed(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     # What needs rows loads scikit-learn, which a model alone is shown without.
     from gramian.answers.findings import Evidence, findings
-    from gramian.tables.metadata import as_metadata, labels_of
+    from gramian.tables.metadata import as_metadata, label_columns
 
     rows = None if X is None else model._new_rows(X)
     table = None if rows is None else rows.table
@@ -157,7 +157,7 @@ def _diagnosed(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
         names, n = (None, model.n_samples_) if rows is None else (rows.row_names, rows.shape[0])
         labels, _ = as_metadata(labels).joined(n, names)
     elif table is not None:
-        labels = labels_of(table)
+        labels = label_columns(table)
     return Diagnosis(findings(Evidence(model, rows, labels)), rows is not None)
 
 

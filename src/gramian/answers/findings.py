@@ -6,7 +6,7 @@ with its trap, and tables without one, stand in ``benchmarks/diagnosis``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -29,7 +29,7 @@ from gramian.statistics.findings import FEWEST, Finding
 from gramian.statistics.relatedness import FIRST_DEGREE, Pair, related
 from gramian.statistics.sampling import named_group, sampling_of
 from gramian.statistics.units import unit_difference
-from gramian.tables.labels import has_label
+from gramian.tables.labels import as_variable, has_label
 from gramian.tables.preview import of_array
 from gramian.tables.roles import roles_of
 from gramian.tables.rows import Rows, row_number, row_text
@@ -71,12 +71,11 @@ class Evidence:
     rows : Rows or None
         Those of the fit.
     labels : mapping of str to ndarray, optional
-        Groups of the rows, one column a kind, as :func:`gramian.tables.labels.as_variable` returns them.
+        Groups of the rows, one column a kind.
     """
 
-    def __init__(self, model: Any, rows: Rows | None, labels: Any = None) -> None:
-        self.model, self.rows = model, rows
-        self.labels = {name: _groups(values) for name, values in (labels or {}).items()}
+    def __init__(self, model: Any, rows: Rows | None, labels: Mapping[str, Any] | None = None) -> None:
+        self.model, self.rows, self.labels = model, rows, labels or {}
         self.kernel = kind_of(model) is ModelKind.KERNEL_PCA
         self.n, self.d = int(model.n_samples_), int(model.n_features_in_)
         self.k = min(int(model.n_components_), int(model.rank_))
@@ -131,6 +130,12 @@ class Evidence:
         """The names of the columns that were looked at."""
         names = column_names(self.model)
         return [names[j] for j in self.columns]
+
+    @cached_property
+    def groups(self) -> dict[str, IntArray]:
+        """The groups of the rows that were looked at, for each kind of labels."""
+        some = slice(None) if self.rows is None else self.places
+        return {name: _groups(values[some]) for name, values in self.labels.items()}
 
     @cached_property
     def leading(self) -> range:
@@ -551,11 +556,10 @@ def row_order(e: Evidence) -> Iterator[Finding]:
 
 def _within(e: Evidence, scores: FloatArray) -> FloatArray:
     """Return scores without the means of the groups of each kind of labels."""
-    for groups in e.labels.values():
-        if len(groups) == e.n and 1 < groups.max() + 1 <= e.n / 5:
-            some = groups[e.places] + 1
-            counts = np.bincount(some)
-            scores = scores - (np.bincount(some, scores) / np.maximum(counts, 1))[some]
+    for groups in e.groups.values():
+        if 1 < groups.max() + 1 <= len(groups) / 5:
+            counts = np.bincount(groups + 1)
+            scores = scores - (np.bincount(groups + 1, scores) / np.maximum(counts, 1))[groups + 1]
     return scores
 
 
@@ -575,28 +579,35 @@ def _change(ranks: FloatArray) -> tuple[int, float]:
 
 def confounded(e: Evidence) -> Iterator[Finding]:
     """Find two columns of labels that say the same in nearly all rows."""
-    for (a, x), (b, y) in combinations(e.labels.items(), 2):
-        known = (x >= 0) & (y >= 0) if len(x) == len(y) else np.zeros(len(x), dtype=bool)
-        x, y = (np.unique(one[: len(known)][known], return_inverse=True)[1] for one in (x, y))
-        n = len(x)
-        if not n or min(x.max(), y.max()) < 1 or max(x.max(), y.max()) + 1 > n / 2:
-            continue
-        table = np.zeros((x.max() + 1, y.max() + 1))
-        np.add.at(table, (x, y), 1)
-        # The finer kind names the coarser one.
-        agree = max(table.max(axis=0).sum(), table.max(axis=1).sum()) / n
+    for a, b in combinations(e.groups, 2):
+        agree = _agreement(e.groups[a], e.groups[b])
+        if agree >= COINCIDE and not e.whole:  # the sentence is about all rows
+            agree = _agreement(*(_groups(e.labels[name]) for name in (a, b)))
         if agree >= COINCIDE:
             exactly = "coincide" if agree == 1 else f"coincide in {percent(agree)} of the rows"
             yield Finding(
                 *("confounded", "serious"),
                 f"{listed([a, b])} {exactly}: their effects cannot be told apart.",
                 "Take rows in which they differ.",
-                {"columns": [a, b], "share": float(agree)},
+                {"columns": [a, b], "share": agree},
             )
 
 
-def _groups(values: Any) -> IntArray:
+def _agreement(x: IntArray, y: IntArray) -> float:
+    """Return the share of the rows in which groups of the finer kind name those of the coarser one."""
+    known = (x >= 0) & (y >= 0)
+    x, y = (np.unique(one[known], return_inverse=True)[1] for one in (x, y))
+    n = len(x)
+    if not n or min(x.max(), y.max()) < 1 or max(x.max(), y.max()) + 1 > n / 2:
+        return 0.0
+    table = np.zeros((x.max() + 1, y.max() + 1))
+    np.add.at(table, (x, y), 1)
+    return float(max(table.max(axis=0).sum(), table.max(axis=1).sum()) / n)
+
+
+def _groups(labels: Any) -> IntArray:
     """Return labels as numbers of their groups; -1 where one is missing."""
+    values = as_variable("label", labels)
     groups, there = np.full(len(values), -1, dtype=np.int64), has_label(values)
     groups[there] = np.unique(values[there], return_inverse=True)[1]
     return groups

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,8 +12,8 @@ import numpy.typing as npt
 from gramian.answers.diagnose import Diagnosis
 from gramian.answers.proposals import FOLLOWED
 from gramian.core.arrays import as_float64
-from gramian.core.checks import counted, percent, shown
-from gramian.core.records import FloatArray
+from gramian.core.checks import counted, evenly, percent, shown
+from gramian.core.records import FloatArray, IntArray
 from gramian.errors import shortened
 from gramian.report.facts import where_text
 from gramian.statistics.associations import LEVEL, associated
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gramian.answers.departure import Departure
 
 DESCRIBED = 2  # components
+LABELLED = 5000  # rows whose labels are read; of more rows, evenly spaced ones
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
 APART = 0.9  # share of the rows of every group that is right, from which groups are told apart
 UNTOLD = 0.1  # share of permuted labels as good as theirs, above which groups are said not to be told apart
@@ -96,13 +98,13 @@ def headline(
     tests = (_groups, _time, _pictures, _clusters, _noise) if varying else ()
     first = next(filter(None, (test(model, table, Z, diagnosis) for test in tests)), None)
     described = min(DESCRIBED, varying) if first is None else 0 if first.kind == "noise" else 1
-    about = tuple(f"{_about(model, place)}." for place in range(described))
+    axis = column_axis(feature_names_of(model)) if model.model_kind.linear and described else None
+    about = tuple(f"{_about(model, place, axis)}." for place in range(described))
     if table is not None and len(Z) and about and DEPTH in table.metadata:
         about += _of_depth(table.metadata[DEPTH], Z)
     if first is None:
-        curve = model.model_kind.linear and column_axis(feature_names_of(model)) is not None
         still = ("The rows do not vary.",) if k and not varying else ()
-        return Headline("components", about or still, "loadings" if curve else "scores")
+        return Headline("components", about or still, "scores" if axis is None else "loadings")
     return replace(first, sentences=(*first.sentences, *about))
 
 
@@ -111,13 +113,16 @@ def _groups(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis
     labels = None if table is None else table.labels
     if labels is None or table is None or not len(Z):
         return None
-    texts, title = label_texts(as_array(labels)), table.label_name or ""
-    result = separation_of(Z, texts)
+    some = np.array(evenly(len(Z), LABELLED))
+    texts, title = label_texts(as_array(labels)[some]), table.label_name or ""
+    result = separation_of(Z[some], texts)
     if result is None:
         return None
+    result = replace(result, whole=result.whole and len(some) == len(Z))
     of = f"groups of {_name(title)}" if title else "groups"
     if result.component is not None and result.group:
-        said = f"PC{result.component + 1} separates {_sides(result, of)}{_by(model, result, texts, table)}."
+        by = _by(model, result, texts, table, some)
+        said = f"PC{result.component + 1} separates {_sides(result, of)}{by}."
     elif result.p > UNTOLD:
         which = "this component" if min(COMPONENTS, int(model.n_components_)) == 1 else "the first components"
         said = f"The {of} are not told apart by {which}."
@@ -143,12 +148,13 @@ def _sides(result: Separation, of: str) -> str:
     return f"{sides[0]} from {sides[1]}"
 
 
-def _by(model: Any, result: Separation, texts: Any, table: Table) -> str:
-    """Return the columns in which two sides differ, and how many rows are on theirs."""
-    rows = "all rows" if result.sided == 1 else f"{percent(result.sided)} of the rows"
-    group, others = (np.isin(texts, side) for side in (result.group, result.others))
-    by = _columns_of(model, result.component or 0, result.above, table, group, others)
-    return f"{by} ({rows} are on the side of their group)"
+def _by(model: Any, result: Separation, texts: Any, table: Table, some: IntArray) -> str:
+    """Return the columns in which two sides of some rows differ, and how many are on theirs."""
+    rows = "rows" if result.whole else f"{result.rows:,} evenly spaced rows"
+    many = f"all {rows}" if result.sided == 1 else f"{percent(result.sided)} of {'the ' * result.whole}{rows}"
+    sides = [some[[text in side for text in texts.tolist()]] for side in (result.group, result.others)]
+    by = _columns_of(model, result.component or 0, result.above, table, sides)
+    return f"{by} ({many} are on the side of their group)"
 
 
 def _columns_of(
@@ -156,17 +162,16 @@ def _columns_of(
     component: int,
     above: bool,
     table: Table,
-    group: npt.NDArray[np.bool_],
-    others: npt.NDArray[np.bool_],
+    sides: Sequence[IntArray],
 ) -> str:
     """Return the columns with the largest loadings in which the means of two sides differ that way."""
     X = table.values
-    rows = isinstance(X, np.ndarray) and X.shape == (len(group), model.n_features_in_)
+    rows = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == model.n_features_in_
     if not rows or not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
         return ""
     direction = as_float64(model.components_)[component] * (1 if above else -1)
     order = np.argsort(-np.abs(direction).round(6), kind="stable")[:COLUMNS]
-    means = [_means(X[side][:, order]) for side in (group, others)]
+    means = [_means(X[np.ix_(side, order)]) for side in sides]
     strong = np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])
     largest = order[strong & (direction[order] * (means[0] - means[1]) > 0)]
     names = feature_names_of(model)
@@ -246,7 +251,8 @@ def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnos
         return None
     above = int(found.above.sum())
     group = found.above if 2 * above <= len(Z) else ~found.above
-    by = _columns_of(model, found.component, group is found.above, table, group, ~group)
+    sides = [np.flatnonzero(group), np.flatnonzero(~group)]
+    by = _columns_of(model, found.component, group is found.above, table, sides)
     why = f"the smaller has{by.removeprefix(', by')}" if by else ""
     X = table.values
     if isinstance(X, np.ndarray) and X.shape == (len(Z), model.n_features_in_):
@@ -270,8 +276,8 @@ def _is_split(x: npt.NDArray[Any], group: npt.NDArray[np.bool_]) -> bool:
 # ------------------------------------------------------------------ components
 
 
-def _about(model: Any, place: int) -> str:
-    """Return the share of a component, and the columns of its largest loadings."""
+def _about(model: Any, place: int, axis: Any) -> str:
+    """Return the share of a component, and the columns of its largest loadings, or their curve on an axis."""
     name, ratios = component_names(place + 1)[place], shares_of(model)
     share = "" if ratios is None else f"{percent(float(ratios[place]))} of the variance{where_text(model)}"
     if not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
@@ -280,8 +286,7 @@ def _about(model: Any, place: int) -> str:
     of = f"{name} ({share})" if share else name
     if len(names) > COLUMNS and direction.min() >= RELATIVE * direction.max():
         return f"{of} is an overall size: all {len(names)} columns rise together"
-    axis = column_axis(names) if len(names) > COLUMNS else None
-    if axis is not None and (curve := _along(direction, axis[0], names)):
+    if axis is not None and len(names) > COLUMNS and (curve := _along(direction, axis[0], names)):
         return f"{of} {curve}"
     order = np.argsort(-np.abs(direction).round(6), kind="stable")
     strong = order[np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])]

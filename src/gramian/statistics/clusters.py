@@ -64,7 +64,7 @@ def parted(scores: FloatArray) -> Parted | None:
         x = np.sort(scores[some, j])
         if len(np.unique(x)) < max(4 * SMALLEST, len(x) / 2):
             continue
-        distance = dip(x) * np.sqrt(len(x))
+        distance = dip(x, DIP / np.sqrt(len(x))) * np.sqrt(len(x))
         if distance <= DIP:
             continue
         cut, means = _halves(x)
@@ -76,13 +76,15 @@ def parted(scores: FloatArray) -> Parted | None:
     return None
 
 
-def dip(x: FloatArray) -> float:
+def dip(x: FloatArray, enough: float = 0.0) -> float:
     """Return the largest distance of a sample's distribution from the nearest one with a single peak.
 
     Parameters
     ----------
     x : ndarray of shape (n,)
         In rising order.
+    enough : float, default=0
+        A distribution that is as near as this is not improved on.
     """
     values, first = np.unique(x, return_index=True)
     below, upto = first / len(x), np.append(first[1:], len(x)) / len(x)
@@ -104,6 +106,8 @@ def dip(x: FloatArray) -> float:
     while high - low > 1:
         middle = (low + high) // 2
         left, right = sides(middle)
+        if max(left, right) / 2 <= enough:
+            return max(left, right) / 2
         low, high = (middle, high) if left < right else (low, middle)
     return min(max(sides(low)), max(sides(high))) / 2
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.core.checks import evenly
+from gramian.core.checks import evenly, slices
 from gramian.core.records import FloatArray, IntArray
 
 PERMUTATIONS, CHANCE = 199, 0.01  # and the share of them that may be as good
@@ -43,12 +44,18 @@ class Separation:
         Whether ``group`` has the larger scores.
     sided : float
         Share of the rows that are on the side of their group.
+    rows : int
+        How many were looked at.
+    whole : bool
+        Whether these are all rows of the groups.
     """
 
     right: float
     chance: float
     least: float
     p: float
+    rows: int
+    whole: bool
     component: int | None = None
     group: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
@@ -82,56 +89,62 @@ def separation_of(scores: FloatArray, groups: npt.NDArray[Any]) -> Separation | 
     >>> result.component, result.group, result.others, result.above
     (1, ('down',), ('up',), False)
     """
-    kinds, codes, counts = np.unique(groups.astype(np.str_), return_inverse=True, return_counts=True)
-    usable = (counts >= FEWEST) & (kinds != "")
-    rows = np.flatnonzero(usable[codes])
-    if not 2 <= usable.sum() <= MOST_GROUPS:
+    counts = Counter(groups.tolist())
+    usable = {kind for kind, count in counts.items() if count >= FEWEST and kind}
+    if not 2 <= len(usable) <= MOST_GROUPS:
         return None
-    rows = rows[evenly(len(rows), ROWS)]
+    every = np.flatnonzero([kind in usable for kind in groups.tolist()])
+    rows = every[evenly(len(every), ROWS)]
     kinds, codes = np.unique(groups[rows].astype(np.str_), return_inverse=True)
     Z = np.ascontiguousarray(scores[rows, :COMPONENTS], dtype=np.float64)
     Z = Z - Z.mean(axis=0)
     Z = Z / np.maximum(np.abs(Z).max(axis=0), np.finfo(np.float64).tiny)
     if len(kinds) < 2 or np.bincount(codes).min() < 2 or not Z.any():
         return None
-    hits, rng = _nearest(Z, codes), np.random.default_rng(0)
+    hits, rng = _nearest(Z, codes[None])[0], np.random.default_rng(0)
     right = float(hits.mean())
-    permuted = np.array([_nearest(Z, rng.permutation(codes)).mean() for _ in range(FEW)])
+    permuted = _by_chance(Z, codes, FEW, rng)
     clear = right > permuted.mean() + SPREAD * permuted.std()
     if not clear and (permuted >= right).sum() <= FEW / 4:
-        more = [_nearest(Z, rng.permutation(codes)).mean() for _ in range(PERMUTATIONS - FEW)]
-        permuted = np.concatenate([permuted, more])
-    rates = right, float(permuted.mean()), float((np.bincount(codes, hits) / np.bincount(codes)).min())
+        more = [_by_chance(Z, codes, part.stop - part.start, rng) for part in slices(PERMUTATIONS - FEW, FEW)]
+        permuted = np.concatenate([permuted, *more])
     p = 0.0 if clear else (1 + int((permuted >= right).sum())) / (1 + len(permuted))
+    least = float((np.bincount(codes, hits) / np.bincount(codes)).min())
+    facts = right, float(permuted.mean()), least, p, len(rows), len(rows) == len(every)
     side = _parted(Z, codes, len(kinds)) if p <= CHANCE else None
     if side is None:
         between = np.array([np.bincount(codes, z) ** 2 / np.bincount(codes) for z in Z.T]).sum(axis=1)
         shares = between / (Z**2).sum(axis=0).clip(np.finfo(np.float64).tiny)
         best = int(shares.argmax())
         telling = p <= CHANCE and best > 1 and shares[best] >= TELLING * shares[:2].max()
-        return Separation(*rates, p, best if telling else None)
+        return Separation(*facts, best if telling else None)
     component, upper, sided = side
     sides = [tuple(kinds[upper].tolist()), tuple(kinds[~upper].tolist())]
     above = len(sides[0]) <= len(sides[1]) and (len(kinds) > 2 or sides[0] < sides[1])
     group, others = sides if above else sides[::-1]
-    return Separation(*rates, p, component, group, others, above, sided)
+    return Separation(*facts, component, group, others, above, sided)
+
+
+def _by_chance(Z: FloatArray, codes: IntArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Return the share of rows that are nearest to the mean of their group for permuted labels, each time."""
+    permuted = np.stack([rng.permutation(codes) for _ in range(count)])
+    return np.asarray(_nearest(Z, permuted).mean(axis=1))
 
 
 def _nearest(Z: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
-    """Return whether each row is nearest to the mean of the others of its group."""
-    counts = np.bincount(codes)
-    members = np.zeros((len(counts), len(Z)))
-    members[codes, np.arange(len(Z))] = 1.0
-    sums = members @ Z
-    means = sums / counts[:, None]
-    within = np.sqrt(((Z - means[codes]) ** 2).mean(axis=0))
+    """Return whether each row is nearest to the mean of the others of its group, for each row of codes."""
+    counts = np.bincount(codes[0])
+    members = (codes[:, None] == np.arange(len(counts))[:, None]).astype(np.float64)
+    means = members @ Z / counts[:, None]
+    apart = Z - np.take_along_axis(means, codes[..., None], axis=1)
+    within = np.sqrt((apart**2).mean(axis=1, keepdims=True))
     scaled = 1 / np.where(within > 0, within, 1.0)
     W, M = Z * scaled, means * scaled
-    distances = (W**2).sum(axis=1)[:, None] - 2 * W @ M.T + (M**2).sum(axis=1)
-    own = counts[codes] / np.maximum(counts[codes] - 1.0, 0.5)  # of the mean without the row itself
-    here = np.arange(len(Z))
-    distances[here, codes] = ((W - M[codes]) ** 2).sum(axis=1) * own**2
-    return np.asarray(distances.argmin(axis=1) == codes)
+    distances = (W**2).sum(axis=2)[..., None] - 2 * W @ M.swapaxes(1, 2) + (M**2).sum(axis=2)[:, None]
+    own = counts / np.maximum(counts - 1.0, 0.5)  # of the mean without the row itself
+    here = ((apart * scaled) ** 2).sum(axis=2) * own[codes] ** 2
+    np.put_along_axis(distances, codes[..., None], here[..., None], axis=2)
+    return np.asarray(distances.argmin(axis=2) == codes)
 
 
 def _parted(Z: FloatArray, codes: IntArray, groups: int) -> tuple[int, npt.NDArray[np.bool_], float] | None:

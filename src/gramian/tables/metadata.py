@@ -147,10 +147,15 @@ def as_metadata(given: Any, id: str | None = None) -> Metadata:
     return Metadata(result, index_names(given), indexed=hasattr(index, "dtype"), levels=levels)
 
 
+def label_columns(table: Table) -> dict[str, npt.NDArray[Any]]:
+    """Return the labels of a table by their names, as they are; empty without labels."""
+    first = {} if table.labels is None else {table.label_name or "label": table.labels}
+    return first | dict(table.metadata)
+
+
 def labels_of(table: Table) -> dict[str, npt.NDArray[Any]]:
     """Return the labels of a table as columns of metadata; empty without labels."""
-    first = {} if table.labels is None else {table.label_name or "label": table.labels}
-    return {name: as_variable(name, values) for name, values in (first | dict(table.metadata)).items()}
+    return {name: as_variable(name, values) for name, values in label_columns(table).items()}
 
 
 def with_metadata(table: Table, given: Any, id: str | None = None) -> Table:
