@@ -43,6 +43,11 @@ def test_a_sensor_that_leaves_its_pattern_is_named_with_begin_and_length():
     assert re.search(
         r"it begins at 2024-05-13 12:00:00 and lasts 1 day( \d hours?)? \(T2 and SPE reach ", first
     )
+    # Batches one after the other say less: only that they differ.
+    batches = np.repeat(list("uvwx"), 100)
+    assert answer(X, names=tuple("abcdef"), row_names=hours(400), labels=batches).sentences[0] == first
+    mixed = np.tile(list("uvwx"), 100)
+    assert answer(X, names=tuple("abcdef"), row_names=hours(400), labels=mixed).kind == "groups"
 
 
 def test_the_chart_of_the_report_has_the_limits_of_the_first_half():

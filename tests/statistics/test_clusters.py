@@ -22,3 +22,11 @@ def test_a_few_rows_far_away_and_scores_of_few_values_are_no_groups():
     rng = np.random.default_rng(0)
     assert parted(np.append(rng.normal(size=200), [50.0, 51.0, 52.0])[:, None]) is None
     assert parted(np.repeat([0.0, 1.0], 50)[:, None]) is None
+
+
+def test_a_process_that_drifts_has_levels_and_no_groups():
+    rng = np.random.default_rng(0)
+    drifts = [np.cumsum(rng.normal(size=(300, 2)), axis=0) for _ in range(100)]
+    assert not any(map(parted, drifts))
+    assert sum(map(bool, (parted(rng.permutation(one)) for one in drifts))) > 10  # in no order, they are some
+    assert parted(np.concatenate([rng.normal(size=100), rng.normal(6, size=50)])[:, None]) is not None

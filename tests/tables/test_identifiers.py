@@ -124,3 +124,7 @@ def test_labels_that_differ_in_blanks_are_one_group_on_every_path(tmp_path):
         read = one.read()
         assert read.labels.tolist() == ["u", "u", "v", "v", "u"], one
         assert "blanks around labels were left out in 'g'" in read.notes, one
+    (tmp_path / "x.csv").write_text("a,sex\n1,f\n2,F\n3,m\n")
+    assert scan(tmp_path / "x.csv", label="sex").read().notes == (
+        "'f', 'F' are different groups of 'sex': if they are one, write them alike in the file",
+    )

@@ -115,6 +115,10 @@ def _groups(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis
         return None
     some = np.array(evenly(len(Z), LABELLED))
     texts, title = label_texts(as_array(labels)[some]), table.label_name or ""
+    runs = 1 + np.count_nonzero(texts[1:] != texts[:-1])
+    # Batches that follow one another differ where the process does; what they cannot say is since when.
+    if runs == len({*texts}) and (since := _time(model, table, Z, diagnosis)) is not None:
+        return since
     result = separation_of(Z[some], texts)
     if result is None:
         return None

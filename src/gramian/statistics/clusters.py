@@ -71,9 +71,22 @@ def parted(scores: FloatArray) -> Parted | None:
         between, *peaks = _near(x, np.array([cut, *means]), means).tolist()
         lower = int(np.searchsorted(x, cut))
         large = min(lower, len(x) - lower) >= max(SMALLEST, LEAST * len(x))
-        if large and between <= VALLEY * min(peaks):
+        independent = distance * np.sqrt(_effective_share(scores[some, j], cut)) > DIP
+        if large and between <= VALLEY * min(peaks) and independent:
             return Parted(j, scores[:, j] > cut, float(distance))
     return None
+
+
+def _effective_share(x: FloatArray, cut: float) -> float:
+    """Return the share of rows that are independent, if those on one side of a cut are in an order.
+
+    A process that drifts stays at some levels for longer, which looks like groups.
+    """
+    inside, above = x.copy(), x > cut
+    for side in (above, ~above):
+        inside[side] -= inside[side].mean()
+    r = max(0.0, float(inside[1:] @ inside[:-1] / (inside @ inside)))
+    return (1 - r) / (1 + r) if r > 2 / np.sqrt(len(x)) else 1.0
 
 
 def dip(x: FloatArray, enough: float = 0.0) -> float:

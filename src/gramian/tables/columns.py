@@ -38,6 +38,7 @@ _MIDNIGHT = " 00:00:00"
 _FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
 KEPT = 8 << 20  # bytes of parsed columns that are kept for the next pass
+MOST_SPELLED = 200  # groups in whose names a slip is looked for
 _kept: list[Any] = []  # the state of a source, its batches, its notes, and the digest of its file
 
 # ---------------------------------------------------------- where columns come from
@@ -650,7 +651,7 @@ class _Growing:
         source, reading, names, units = self.source, self.reading, self.columns.names, self.columns.units
         rows = pick_rows(self.n_rows, reading.rows, source.source)
         wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
-        padded = padded_note({name: wholes[place] for name, place in self.roles.labels.items()})
+        spelled = tuple(spelling_notes({name: wholes[place] for name, place in self.roles.labels.items()}))
         if source.separator is not None:
             wholes = {place: strings.as_given(column) for place, column in wholes.items()}
         id, id_notes = self.id, self.id_notes
@@ -686,7 +687,7 @@ class _Growing:
             notes=(
                 *source.notes,
                 *self.columns.notes({*self.values, *self.aside} - {self.id}),
-                *padded,
+                *spelled,
                 *self.notes,
                 *id_notes,
                 *((f"{LOGICAL} in {listed(logical)}",) if logical else ()),
@@ -700,15 +701,25 @@ class _Growing:
         )
 
 
-def padded_note(columns: dict[str, Any]) -> tuple[str, ...]:
-    """Say in which columns of labels texts differ in blanks around them only."""
+def spelling_notes(columns: dict[str, Any]) -> Iterator[str]:
+    """Say in which columns of labels texts differ only in blanks around them, or in capitals."""
+    texts = {name: strings.as_given(column) for name, column in columns.items() if is_text(column)}
 
-    def differ(column: Any) -> bool:
-        given, raw = strings.as_given(column), strings.without_blanks(column)
-        return bool(pc.count_distinct(given).as_py() < pc.count_distinct(raw).as_py())
+    def kinds(column: Any) -> int:
+        return int(pc.count_distinct(column).as_py())
 
-    names = [name for name, column in columns.items() if is_text(column) and differ(column)]
-    return (f"blanks around labels were left out in {listed(names)}",) if names else ()
+    padded = [
+        name for name, column in texts.items() if kinds(column) < kinds(strings.without_blanks(columns[name]))
+    ]
+    if padded:
+        yield f"blanks around labels were left out in {listed(padded)}"
+    for name, column in texts.items():
+        if kinds(pc.utf8_lower(column)) < kinds(column) <= MOST_SPELLED:
+            alike: dict[str, list[str]] = {}
+            for text in filter(None, pc.unique(column).to_pylist()):
+                alike.setdefault(text.lower(), []).append(text)
+            both = listed(next(some for some in alike.values() if len(some) > 1))
+            yield f"{both} are different groups of {name!r}: if they are one, write them alike in the file"
 
 
 def table_of_columns(

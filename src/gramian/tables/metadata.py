@@ -267,7 +267,7 @@ def _read(
             hint = "Give a table, such as a .csv file; FILE:COLUMN is one column."
             raise FileError(f"{source.source} has no named columns of labels or metadata. {hint}")
         # Arrow takes longer to import than everything else here.
-        from gramian.tables.columns import Columns, padded_note
+        from gramian.tables.columns import Columns, spelling_notes
 
         table = Columns.whole(source)
         columns, row_names = table.described(id, column)
@@ -280,7 +280,7 @@ def _read(
     first = column or _grouping(columns)
     columns = {first: columns[first]} | columns
     if column is not None:
-        notes = padded_note({column: table.fields[table.names.index(column)]})
+        notes = tuple(spelling_notes({column: table.fields[table.names.index(column)]}))
     elif source.names == (first,) and columns[first].dtype.kind == "U" and len(columns[first]) + 1 == n_rows:
         columns = {"label": np.array([first, *columns[first]])}
         notes = (f"the first line of {source.source}, {first!r}, was read as a label",)
