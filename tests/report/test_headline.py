@@ -50,6 +50,27 @@ def test_a_sensor_that_leaves_its_pattern_is_named_with_begin_and_length():
     assert answer(X, names=tuple("abcdef"), row_names=hours(400), labels=mixed).kind == "groups"
 
 
+@pytest.mark.parametrize(
+    ("format", "clock"), [("%Y-%m-%dT%H:%M:%S%z", ""), ("%d.%m.%Y %H:%M", "27.10.2024 02:00")]
+)
+def test_a_log_that_passes_a_change_of_the_clock_is_in_the_order_of_time(format, clock, tmp_path):
+    import pandas as pd
+
+    X = process(np.random.default_rng(0))
+    X[318:350, 4] += 4 * X[:, 4].std()
+    times = pd.date_range("2024-10-24 20:00", periods=400, freq="10min", tz="Europe/Berlin")
+    frame = pd.DataFrame(X, times.strftime(format), columns=[*"abcdef"])
+    frame.to_csv(tmp_path / "log.csv", index_label="time")
+    table = gramian.scan(tmp_path / "log.csv").read()
+    assert table.row_names == tuple(frame.index)
+    found = departure_of(gramian.PCA(2, scale="unit").fit(table), table)
+    start, end = (frame.index.get_indexer_for([name])[-1] for name in (found.start, found.end))
+    assert (found.column, found.set_back) == ("e", clock)
+    assert found.seconds == 600 * (end - start)
+    shuffled = frame.iloc[[1, 0, *range(2, 400)]].index
+    assert departure_of(gramian.PCA(2).fit(X), Table(X, row_names=tuple(shuffled))) is None
+
+
 def test_the_chart_of_the_report_has_the_limits_of_the_first_half():
     pytest.importorskip("matplotlib")
     X = process(np.random.default_rng(0))

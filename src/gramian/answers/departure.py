@@ -10,11 +10,11 @@ import numpy as np
 from gramian.core.arrays import as_float64
 from gramian.core.records import ModelKind
 from gramian.errors import DataError, GramianWarning, ignoring
-from gramian.models.events import in_time, times_of
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import column_names, kind_of
 from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Table
+from gramian.tables.times import HOUR, in_time, set_back, times_of
 from gramian.tables.treatment import rows_taken_of
 
 FEWEST, MOST_NUMBERS = 60, 2_000_000  # rows, and numbers, that are looked at
@@ -40,6 +40,8 @@ class Departure:
         The largest of them relative to its limit.
     further : int
         Events after it, of any cause.
+    set_back : str
+        Name of the first row after a local clock was set back; "" where it was not.
     """
 
     reference: str
@@ -51,6 +53,7 @@ class Departure:
     statistic: str
     excess: float
     further: int
+    set_back: str
 
 
 def departure_of(model: Any, table: Table) -> Departure | None:
@@ -108,12 +111,15 @@ def departure_of(model: Any, table: Table) -> Departure | None:
         j = int(explained.argmax())
         if events["excess"][i] >= EXCESS and x @ g > 1 and explained[j] >= ALONE * (x @ g):
             first, last = half + run.start, half + run.stop - 1
+            back = set_back(times)
+            hours = int(((back > first) & (back <= last)).sum())
             return Departure(
                 *(names[half - 1], names[first - 1], names[first], names[last]),
-                seconds=(times[last] - times[first]) / np.timedelta64(1, "s"),
+                seconds=(times[last] - times[first] + hours * HOUR) / np.timedelta64(1, "s"),
                 column=column_names(model)[j],
                 statistic=str(events["statistic"][i]),
                 excess=float(events["excess"][i]),
                 further=len(events) - i - 1,
+                set_back=str(names[back[0]]) if len(back) else "",
             )
     return None

@@ -16,10 +16,11 @@ from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.figures.drawing import CELL, DASHED, LONGEST, Data, bars, figure, heat_map, whole
 from gramian.figures.names import numbers_of, row_names_of
-from gramian.models.events import ONSET, times_of
+from gramian.models.events import ONSET
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import feature_names_of
 from gramian.tables.table import Table
+from gramian.tables.times import times_of
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000
 MOST_COLUMNS = 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,7 +15,6 @@ from gramian.core.records import FloatArray
 from gramian.models.monitoring import BOTH, ControlLimits
 from gramian.statistics.candidates import data_frame
 
-TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T][\d:.]+)?)(Z|[+-]\d\d:\d\d)?")  # of a row, and its zone
 PIECE = 1 << 22  # entries of columns whose runs are searched for at a time
 ONSET = 3  # alarming rows at the start of an event whose contributions are averaged
 
@@ -60,34 +58,6 @@ def runs_of(alarms: npt.NDArray[np.bool_], consecutive: int) -> list[Run]:
             found.append(Run(int(start), int(stop)))
             start = -1
     return [*found, Run(int(start), int(stop))] if start >= 0 else found
-
-
-def times_of(names: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.datetime64] | None:
-    """Return the times that name rows, to a millisecond; None where a name is none, and for several zones.
-
-    Examples
-    --------
-    >>> times_of(["2024-05-01 10:00", "2024-05-01 10:05"])
-    array(['2024-05-01T10:00:00.000', '2024-05-01T10:05:00.000'],
-          dtype='datetime64[ms]')
-    >>> times_of(["W12", "W13"])
-    """
-    times = np.asarray(names)
-    if times.dtype.kind != "M":
-        matches = [match for match in map(TIME.fullmatch, map(str, names)) if match]
-        if not matches or len(matches) < len(names) or len({match[2] for match in matches}) > 1:
-            return None
-        times = np.array([match[1] for match in matches])
-    try:
-        return times.astype("M8[ms]")
-    except ValueError:  # digits that are no time
-        return None
-
-
-def in_time(names: Sequence[Any] | None) -> bool:
-    """Return whether times name all rows, in their order."""
-    times = times_of(names or ())
-    return times is not None and not (np.diff(times) < np.timedelta64(0)).any()
 
 
 def longest_runs(X: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

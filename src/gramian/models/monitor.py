@@ -35,6 +35,7 @@ from gramian.tables import table
 from gramian.tables.as_rows import as_rows
 from gramian.tables.memory import index_names
 from gramian.tables.rows import Rows
+from gramian.tables.times import set_back, times_of
 from gramian.tables.treatment import rows_named, rows_taken_of
 
 if TYPE_CHECKING:
@@ -799,10 +800,11 @@ def period(rows: table.Table, ends: Sequence[str]) -> table.Table:
         raise ParameterError("reference", list(ends), "is not two rows", "Give the first and the last one.")
     names = rows.row_names or ()
     named = {*ends} <= {*names} or not names
-    if not named and events.times_of(names) is not None and all(map(MOMENT.match, ends)):
-        first, last = sorted(end.replace("T", " ") for end in ends)
-        times = [name.replace("T", " ") for name in names]
-        places = np.flatnonzero([time >= first and time[: len(last)] <= last for time in times])
+    times = None if named or not all(map(MOMENT.match, ends)) else times_of(names)
+    if times is not None:
+        first, last = sorted(end.replace(" ", "T") for end in ends)
+        texts = np.datetime_as_string(times).tolist()
+        places = np.flatnonzero([text >= first and text[: len(last)] <= last for text in texts])
     else:
         places = np.flatnonzero(rows_named(rows, ends, "reference"))
         places = np.arange(places[0], places[-1] + 1)
@@ -921,12 +923,13 @@ def _row_names(X: Any, rows: Rows) -> npt.NDArray[Any]:
 def _warn_of_times(X: Any, names: Sequence[str] | None, *, equal: bool) -> None:
     """Warn where rows are not in the order of time or, if that matters, not at equal distances."""
     index = np.asarray(getattr(X, "index", None))
-    times = events.times_of(index if index.dtype.kind == "M" else names or ())
+    times = times_of(index if index.dtype.kind == "M" else names or ())
     if times is None:
         return
     steps, usual = (np.diff(some).astype(np.float64) / 1000 for some in (times, np.sort(times)))
     step = float(np.median(usual)) if len(usual) else 0.0
     others = np.flatnonzero((steps < step / 2) | (steps > 1.5 * step) if equal and step else steps < 0)
+    others = np.setdiff1d(others, set_back(times) - 1)
     if len(others):
         row = int(others[0]) + 1
         gaps = (

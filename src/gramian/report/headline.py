@@ -210,6 +210,8 @@ def _time(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis |
         f"of the others: it begins at {found.start}{lasts} ({found.statistic} {verb} "
         f"{found.excess:.2g} times {limit})."
     )
+    if found.set_back:
+        said += f" The clock goes back an hour at {found.set_back}: rows are taken in the order of the file."
     more = f"{counted(found.further, 'later event')} in the control chart." if found.further else ""
     return Headline("time", (said, *filter(None, [more])), "control-chart", evidence=found)
 

@@ -32,6 +32,7 @@ from gramian.tables.layout import INDEX_NAMES, Layout
 from gramian.tables.reading import ReadingOptions, group_column, one_name, pick_columns, pick_rows
 from gramian.tables.source import whole_within
 from gramian.tables.table import LOGICAL, Expected, Table, label_fields, repeated_note, unique_names
+from gramian.tables.times import set_back, times_of
 
 _MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
 _MIDNIGHT = " 00:00:00"
@@ -486,6 +487,15 @@ def all_different(column: Any) -> bool:
     return bool(len(column) and not column.null_count and pc.count_distinct(column).as_py() == len(column))
 
 
+def name_rows(column: Any) -> bool:
+    """Say whether values differ in all rows, or are times that rise but where a clock is set back."""
+    if all_different(column):
+        return True
+    times = times_of(as_names(column))
+    steps = () if times is None else np.diff(times) <= np.timedelta64(0)
+    return times is not None and 0 < np.sum(steps) == len(set_back(times))
+
+
 def as_names(column: Any) -> tuple[str, ...]:
     """Return a column as names of rows, a whole number without a point."""
     if is_text(column):
@@ -558,10 +568,10 @@ def find_row_names(
             return id_column, rest, (f'"{name}" was left out because it names rows, as "{reading.id}" does',)
         known = "which has no name" if name == "column 0" else f'"{name}"'
         return first, rest, (f"row names were taken from the first column, {known}",)
-    may_name = id_column is None and (day or text) and all_different(column)
+    may_name = id_column is None and (name_rows(column) if day else text and all_different(column))
     if not may_name or (text and _is_mostly_numbers(column)):
         return id_column, value_columns, ()
-    what = "unique dates" if day else "unique text"
+    what = "dates" if day else "unique text"
     return first, rest, (f'row names were taken from column "{name}", which holds {what}',)
 
 
@@ -655,7 +665,7 @@ class _Growing:
         if source.separator is not None:
             wholes = {place: strings.as_given(column) for place, column in wholes.items()}
         id, id_notes = self.id, self.id_notes
-        if id is not None and reading.id is None and not all_different(wholes[id]):
+        if id is not None and reading.id is None and not name_rows(wholes[id]):
             if self.expected is None:
                 raise DataError(
                     f"The first rows of {source.source} are named in column {names[id]!r}, but "

@@ -42,7 +42,6 @@ from gramian.figures.names import component_titles, usual_hue
 from gramian.figures.registry import available, function_of
 from gramian.kernels import kernel_from_name, widths
 from gramian.kernels import table as all_kernels
-from gramian.models.events import in_time
 from gramian.models.inputs import expected_columns
 from gramian.models.kernel_pca.projection import as_scaled
 from gramian.models.model_file import read_model
@@ -73,6 +72,7 @@ from gramian.tables.reading import IMPUTED
 from gramian.tables.roles import roles_of
 from gramian.tables.scan import Scan, scan
 from gramian.tables.table import Expected, Table
+from gramian.tables.times import in_time
 
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
 MODELS_CACHED = 8
