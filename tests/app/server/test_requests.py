@@ -163,12 +163,11 @@ def test_pages_and_paths_that_are_not_there(client, server, ids):
         assert "unsafe" not in got.headers["content-security-policy"]
         assert got.text.count("<h1>") == 1
     nothing = (f"/models/{32 * '0'}", "/nowhere", "/static/..%2fpage.css", "/static/%2e%2e/api.py")
-    for place in (*nothing, "/static/nothing.js", "/static/"):
+    for place in (*nothing, "/static/nothing.js", "/static/%00", "/static/"):
         got = client.get(place, headers=PEOPLE)
         assert (got.status_code, "This page is not available" in got.text) == (404, True)
         assert client.get(place).json()["error"]
-    for place in ("/data/xyz", "/static/page.html"):
-        assert client.get(place, headers=PEOPLE).status_code == 422
+    assert client.get("/data/xyz", headers=PEOPLE).status_code == 422
     for tail in ("../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%00", "a" * 32 + "%0a", "A" * 32, "x" * 5000):
         for what in ("models", "data", "jobs"):
             assert client.get(f"{API}/{what}/{tail}").status_code in (404, 422)

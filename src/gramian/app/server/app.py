@@ -20,6 +20,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gramian.app.server.fields import Refusal
@@ -118,6 +119,7 @@ def create_app(
     )
     app.include_router(api)
     app.include_router(pages)
+    app.mount(STATIC, StaticFiles(packages=[("gramian.app", "page")]))
     for kind in (HTTPException, RequestValidationError, ClientDisconnect):
         app.add_exception_handler(kind, _answer)
     app.add_middleware(Guard, token=token, hosts=hosts, limits=limits or Limits())

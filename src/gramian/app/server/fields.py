@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from gramian.app.verb import Parameter, Verb, form_field, parameters_of, reading
 from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs import verbs as all_verbs
+from gramian.app.verbs.show import LOOKS
 
 Kind = Literal["model", "gallery", "data"]
 Kinds = Literal["models", "galleries", "data"]
@@ -65,7 +66,7 @@ def _fields(parameters: Iterable[Parameter]) -> Iterator[tuple[str, Any]]:
 
 
 def verbs() -> dict[str, Verb]:
-    """Return the verbs that are about a model or data; a fit and its plan have routes of their own."""
+    """Return the verbs that are about a model or data, as routes are made of them; others have their own."""
     return {
         name: one
         for name, one in all_verbs().items()
@@ -83,13 +84,20 @@ def form_of(verb: Verb) -> dict[str, Any]:
         for one in verb.inputs[1:]
     ]
     options = [form_field(one) for one in verb.options.values() if not one.about.local]
-    about = {"name": verb.name, "on": subject(verb), "summary": verb.summary}
+    about = {"name": verb.name.split()[-1], "on": subject(verb), "summary": verb.summary}
     return about | {"inputs": inputs, "options": options}
 
 
-def subject(verb: Verb) -> Kinds:
+def subject(verb: Verb) -> str:
     """Return what a verb is about, as URLs have it."""
+    if verb.name.startswith("faces "):
+        return "faces"
     return "data" if verb.inputs[0].about.kind == "data" else "models"
+
+
+def body_of(verb: Verb) -> Parameter | None:
+    """Return the input of a verb that the body of a request may be: rows, or pictures of faces."""
+    return next((one for one in verb.inputs[1:] if one.name == "data" or one.about.kind == "faces"), None)
 
 
 # ------------------------------------------------------------------ queries and bodies
@@ -134,35 +142,36 @@ class PageQuery(Reading):
     model: str | None = Field(default=None, pattern=ID, description="Id of a model that was fitted to it.")
 
 
-class VerbQuery(Reading):
-    """Reading options, and whether to draw."""
+class VerbQuery(Strict):
+    """Whether to draw."""
 
     draw: int | None = Field(default=None, ge=200, le=2000, description="Width of figures to return too.")
 
 
+class RowsQuery(VerbQuery, Reading):
+    """Reading options, and whether to draw."""
+
+
 def query_of(verb: Verb) -> type[VerbQuery]:
     """Return the query of a verb: its options, and ids of what it takes besides the first input."""
-    asked = dict(_fields(verb.options.values()))
+    asked, reads = dict(_fields(verb.options.values())), any(one.about.kind == "data" for one in verb.inputs)
     for one in verb.inputs[1:]:
-        required = one.required and one.name != "data"  # which may be the body
-        kind, default = (str, ...) if required else (str | None, None)
-        asked[one.name] = (kind, Field(default=default, description=f"Id. {one.help}", pattern=ID))
-    made: type[VerbQuery] = create_model(f"{verb.name}Query", __base__=VerbQuery, **asked)
+        if one.about.kind != "faces":
+            required = one.required and one.name != "data"  # which may be the body
+            kind, default = (str, ...) if required else (str | None, None)
+            asked[one.name] = (kind, Field(default=default, description=f"Id. {one.help}", pattern=ID))
+    base = RowsQuery if reads else VerbQuery
+    made: type[VerbQuery] = create_model(f"{verb.name}Query", __base__=base, **asked)
     return made
 
 
-class FigureQuery(DataQuery):
-    """The options of a figure."""
+_looks = [one for one in verb_of("plot").options.values() if one.name in LOOKS]
+_Looks: Any = create_model("_Looks", __base__=DataQuery, **dict(_fields(_looks)))
 
-    components: str | None = Field(
-        default=None,
-        pattern=r"^[1-9]\d{0,4}(,[1-9]\d{0,4}){0,9}$",
-        description="Components on the two axes, by default 1,2; for loadings any, by default three.",
-    )
-    hue: str | None = Field(
-        default=None, max_length=200, description="Column of the colour, by default the labels; '' for none."
-    )
-    style: str | None = Field(default=None, max_length=200, description="Column of the shape.")
+
+class FigureQuery(_Looks):  # type: ignore[misc]
+    """The options of a figure, and the file."""
+
     reference: Columns | None = Field(
         default=None, description="First and last of the normal rows, by which a control chart is drawn."
     )

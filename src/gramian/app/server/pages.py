@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
@@ -19,8 +18,6 @@ from gramian.app.server.state import Item, State
 from gramian.core.checks import amount, counted, most_of, number, percent
 from gramian.core.version import __version__
 
-PAGE = files("gramian.app").joinpath("page")
-MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
 MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
 READ_FIRST = ("na_values", "slips", "answers", "pivot")  # proposals by which the file is read
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
@@ -53,22 +50,15 @@ async def docs(request: Request) -> HTMLResponse:
     return page("docs.html", paths=request.app.openapi()["paths"])
 
 
-@pages.get("/static/{name}")
-async def static(
-    state: Server, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js|svg|png)$")]
-) -> Response:
-    """Return a stylesheet, a script, or the picture of an example."""
-    kind = MEDIA_TYPES[name.rpartition(".")[2]]
-    if name != "vega.js":
-        if not PAGE.joinpath(name).is_file():
-            raise Refusal(404, "There is no such file.")
-        return Response(PAGE.joinpath(name).read_bytes(), media_type=kind)
-    path = state.work / name  # the JavaScript that draws figures, which a process writes once
+@pages.get("/static/vega.js")
+async def vega(state: Server) -> Response:
+    """Return the JavaScript that draws figures, which a process writes once."""
+    path = state.work / "vega.js"
     if not path.is_file():
         fresh = state.new_path()
         await state.ask("program", answer={"path": str(fresh), "name": "the program"})
         fresh.replace(path)
-    return FileResponse(path, media_type=kind)
+    return FileResponse(path, media_type="text/javascript")
 
 
 @pages.get("/")

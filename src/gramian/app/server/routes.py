@@ -18,6 +18,7 @@ from gramian.app.server import fields
 from gramian.app.server.fields import ID, KINDS, DataQuery, Kinds, Reading, Refusal
 from gramian.app.server.state import Item, Job, State
 from gramian.app.verb import Verb
+from gramian.app.verbs.show import LOOKS
 from gramian.core.version import __version__
 
 STATUSES = (400, 401, 403, 404, 413, 415, 422, 429, 501, 507)
@@ -26,22 +27,15 @@ api = APIRouter(prefix="/api/v1", responses=dict.fromkeys(STATUSES, ERROR))
 Id = Annotated[str, InPath(pattern=ID)]
 IdOf = Annotated[str, Query(pattern=ID)]
 Shown = Annotated[DataQuery, Query()]
-EXAMPLES = {
-    "penguins": "penguins.csv",
-    "digits": "digits.zip",
-    "circle": "circle.csv",
-    "faces": "drawn-faces.zip",
-}
+EXAMPLES = {"penguins": "penguins.csv", "digits": "digits.zip", "circle": "circle.csv"}
+EXAMPLES |= {"faces": "drawn-faces.zip"}
 SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample
-JSON = "application/json"
+JSON, CSV, PDF = "application/json", "text/csv", "application/pdf"
 PICTURES = {"image/png": ".png", "image/jpeg": ".jpg", "application/zip": ".zip"}
-ROWS = {JSON: ".json", "text/csv": ".csv"} | PICTURES
+ROWS = {JSON: ".json", CSV: ".csv"} | PICTURES
 FACES = {JSON: ".json"} | PICTURES
 FILE = {"application/octet-stream": ""}  # of any kind; its name or its content says which
-FIGURES = {
-    **{"json": JSON, "svg": "image/svg+xml", "png": "image/png"},
-    **{"pdf": "application/pdf", "csv": "text/csv"},
-}
+FIGURES = {"json": JSON, "svg": "image/svg+xml", "png": "image/png", "pdf": PDF, "csv": CSV}
 
 
 async def state_of(request: Request) -> State:
@@ -313,83 +307,38 @@ async def remove(state: Server, kinds: Kinds, id: Id) -> None:
 # ------------------------------------------------------------------ verbs
 
 
-@asynccontextmanager
-async def rows_in(
-    state: State, request: Request, data: str | None, reading: Reading, kinds: Mapping[str, str] = ROWS
-) -> AsyncIterator[dict[str, Any]]:
-    """Yield what a process needs to read the rows: the body, or uploaded data."""
-    if data is None:
-        async with received(state, request, kinds) as path:
-            yield state.source_of(received_item(path, "the data"), reading) | {"once": True}
-    elif sends_body(request.headers):
-        raise Refusal(422, "The request has a body and data=ID. Send one of them.")
-    else:
-        yield state.source("data", data, reading)
-
-
 def add_verb(verb: Verb) -> None:
-    """Add the route of a verb, whose other inputs are uploads, or rows in the body."""
-    first, *others = verb.inputs
-    takes_rows = any(one.name == "data" for one in others)
+    """Add the route of a verb, whose other inputs are items, or the body."""
+    first, of_body = verb.inputs[0], fields.body_of(verb)
+    accepted = FACES if of_body is not None and of_body.about.kind == "faces" else ROWS
 
     async def apply(state: Server, request: Request, id: Id, query: Any) -> Response:
-        options = query.model_dump(exclude_unset=True, exclude=set(fields.VerbQuery.model_fields))
-        rows = options.pop("data", None)
-        ids = {first.name: id} | {one.name: options.pop(one.name, None) for one in others}
+        options = query.model_dump(exclude_unset=True, exclude=set(fields.RowsQuery.model_fields))
+        ids = {one.name: options.pop(one.name, None) for one in verb.inputs} | {first.name: id}
+        reading = query if isinstance(query, Reading) else None
         parts: dict[str, Any] = {"operation": verb.name, "draw": query.draw, "options": options}
         for one in verb.inputs:
             if (item := ids[one.name]) is not None:
-                is_model = one.about.kind == "model"
-                parts[one.name] = (
-                    state.source("model", item) if is_model else state.source("data", item, query)
-                )
-        if not takes_rows:
+                kind: Any = "data" if one.about.kind == "meta" else one.about.kind
+                parts[one.name] = state.source(kind, item, reading if kind == "data" else None)
+        if of_body is None or (of_body.name in parts and not sends_body(request.headers)):
             return await written(state, "operate", **parts)
-        async with rows_in(state, request, rows, query) as data:
-            return await written(state, "operate", data=data, **parts)
+        if of_body.name in parts:
+            raise Refusal(422, "The request has a body and data=ID. Send one of them.")
+        async with received(state, request, accepted) as path:
+            parts[of_body.name] = state.source_of(received_item(path, "the data"), reading) | {"once": True}
+            return await written(state, "operate", **parts)
 
     apply.__annotations__["query"] = Annotated[fields.query_of(verb), Query()]
     apply.__doc__ = verb.summary
-    api.add_api_route(
-        f"/{fields.subject(verb)}/{{id}}/{verb.name}",
-        apply,
-        methods=["POST"],
-        name=verb.name,
-        openapi_extra=body(ROWS, required=False) if takes_rows else None,
-        **produces(JSON),
-    )
+    name = verb.name.split()[-1]
+    described = None if of_body is None else body(accepted, required=accepted is FACES)
+    path = f"/{fields.subject(verb)}/{{id}}/{name}"
+    api.add_api_route(path, apply, methods=["POST"], name=name, openapi_extra=described, **produces(JSON))
 
 
 for verb in fields.verbs().values():
     add_verb(verb)
-
-
-async def recognised(state: State, request: Request, id: str, gallery: str, **how: Any) -> dict[str, Any]:
-    """Recognise people."""
-    parts = {"model": state.source("model", id), "gallery": state.source("gallery", gallery)}
-    async with rows_in(state, request, None, Reading(), FACES) as data:
-        return await state.ask("recognise", data=data, **parts, **how)
-
-
-Share = Annotated[
-    float | None, Query(gt=0, lt=1, description="Accepted share of strangers identified as known.")
-]
-
-
-@api.post("/faces/{id}/identify", openapi_extra=body(FACES))
-async def identify(
-    state: Server, request: Request, id: Id, gallery: IdOf, far: Share = None
-) -> dict[str, Any]:
-    """Identify each picture: a person of the gallery, an unknown person, or not a face."""
-    return await recognised(state, request, id, gallery, far=far, person=None)
-
-
-@api.post("/faces/{id}/verify", openapi_extra=body(FACES))
-async def verify(
-    state: Server, request: Request, id: Id, gallery: IdOf, person: Name, far: Share = None
-) -> dict[str, Any]:
-    """Check whether pictures show one person."""
-    return await recognised(state, request, id, gallery, far=far, person=person)
 
 
 # ------------------------------------------------------------------ what is shown
@@ -430,7 +379,7 @@ async def figure(
 
     A figure for a page has a `title`, and a `caption`, the sentences below it.
     """
-    options = query.model_dump(include={"components", "hue", "style", "reference", "width", "format"})
+    options = query.model_dump(include={*LOOKS, "reference", "width", "format"})
     parts, filename = shown(state, id, query), None
     if query.format != "json":
         words = re.findall("[A-Za-z0-9]+", Path(parts["model"]["name"]).stem)

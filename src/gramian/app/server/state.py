@@ -141,7 +141,7 @@ def given_item(source: str) -> Item:
     return Item(
         id=secrets.token_hex(16),
         kind=kind,
-        name=re.split(r"[/\\]", source.rstrip("/\\"))[-1].encode("utf-8", "replace").decode()[:200],
+        name=Path(source).name.encode("utf-8", "replace").decode()[:200],
         created=file.stat().st_mtime,
         bytes=file.stat().st_size if file.is_file() else 0,
         given=True,
@@ -448,8 +448,6 @@ class State:
             os.replace(source, building / f"content{item.suffix}")
             with atomic_write(building / "item.json", mode=0o600) as opened:
                 opened.write(item.model_dump_json(exclude_defaults=True).encode())
-            with open(building / f"content{item.suffix}", "rb") as opened:
-                os.fsync(opened.fileno())
             os.replace(building, folder)
         except (OSError, FileError) as error:
             raise Refusal(507, f"Nothing was saved: {error}") from error

@@ -88,6 +88,10 @@ PIXELS = 96 / 25.4  # of a millimetre
 LINKED = ("scores", "biplot", "control-chart", "loadings")  # figures that answer the pointer
 # The playground: points, the components, cells of a side of the grid, and lines of each.
 POINTS, COMPONENTS, CELLS = 120, 3, 48
+ROWS_TEXT = (
+    "Send a list of rows, each a list of numbers or an object with named numbers, or "
+    '{"columns": ["a"], "values": [[1]]}; a missing value is null.'
+)
 Message = dict[str, Any]
 Say = Callable[[Message], None]
 most_rows = 5_000_000  # of a table; the worker sets it
@@ -171,23 +175,11 @@ def json_rows(file: IO[bytes], name: str = "") -> IO[bytes]:
     def refuse(name: str) -> float:
         raise ValueError(f"{name} is not JSON")
 
+    stream = io.BytesIO()
     try:
         rows = json.loads(file.read(), parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise DataError(f"The data are not strict JSON: {why}. Write a missing value as null.") from error
-    names = None
-    if isinstance(rows, dict):
-        names, rows = rows.get("columns"), rows.get("values")
-    how = "Use a list of rows, each a list of numbers or an object with named numbers."
-    if not isinstance(rows, list) or not rows or not isinstance(names, list | None):
-        raise DataError(f"The data have no rows. {how}")
-    if names is not None and any(not isinstance(row, list) or len(row) != len(names) for row in rows):
-        raise DataError(f"There are {len(names)} column names, but not every row has this length. {how}")
-    stream, problem = io.BytesIO(), "The rows are not lists of numbers of equal length. Correct them."
-    try:
+        names, rows = (rows["columns"], rows["values"]) if isinstance(rows, dict) else (None, rows)
         if names is not None or all(isinstance(row, dict) for row in rows):
-            problem = "A column mixes types of values. Use one type."
             frame = pd.DataFrame(rows, columns=names)
             frame.set_axis(frame.columns.map(str), axis=1).to_feather(stream)
         else:
@@ -195,11 +187,11 @@ def json_rows(file: IO[bytes], name: str = "") -> IO[bytes]:
             if values.dtype.kind == "O" and not any(isinstance(entry, str) for entry in values.flat):
                 values = values.astype(np.float64)  # null becomes NaN
             if values.dtype.kind not in "buif":
-                problem = "The data contain text, or numbers that are too large. Correct them."
-                raise ValueError(problem)
+                raise ValueError("they hold text, or numbers that are too large")
             np.save(stream, values, allow_pickle=False)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(problem) from error
+    except (LookupError, OverflowError, RecursionError, TypeError, ValueError) as error:
+        text = f"The body has no rows in strict JSON: {errors.shortened(str(error))}."
+        raise DataError(f"{text} {ROWS_TEXT}") from error
     stream.seek(0)
     stream.name = name
     return stream
@@ -266,10 +258,7 @@ def _preview(seen: Preview, wanted: set[Any]) -> Message:
 
 def _prepared(fit: Message, data: Message) -> tuple[Any, Any, list[Message]]:
     """Return the unfitted model, its training data, and the proposals that were added to the fit."""
-    kind, parameters = (
-        ESTIMATORS[check_choice("estimator", fit["estimator"], tuple(ESTIMATORS))],
-        fit["parameters"],
-    )
+    kind, parameters = ESTIMATORS[fit["estimator"]], fit["parameters"]
     found: Any = ()
     if fit["propose"] and kind is not FaceSpace:
         method: Method = "pca" if kind is PCA else "kernel-pca"
@@ -408,7 +397,9 @@ def _reader(parts: Message) -> Callable[..., Any]:
             meta = parts.get("meta") if one.positional else None
             return table if meta is None else with_metadata(table, meta["path"], part["reading"].get("id"))
         if part["kind"] != ".json":
-            return [read_faces(part["path"], size=model.picture_shape_[::-1])]
+            faces = read_faces(part["path"], size=model.picture_shape_[::-1])
+            alone = part["kind"] in PICTURE_SUFFIXES
+            return [replace(faces, names=(part["name"],) * len(faces)) if alone else faces]
         pictures = np.asarray(read_table(part).values)
         return [Faces(pictures, None, tuple(map(str, range(len(pictures)))), ())]
 
@@ -467,6 +458,8 @@ def operate(operation: str, options: Message, draw: int | None, **parts: Message
             result = verb(values, inputs, Context(reading=parts.get("data", {}).get("arguments")))
         rows = _rows_as_facts(result, inputs.get("data"))
     facts = result.facts() if callable(result.facts) else result.facts
+    if "answers" in facts:  # who is on pictures
+        return as_json({name: plain(facts[name]) for name in ("answers", "skipped", "calibration")})
     notes = [*(str(one.message) for one in raised), *result.notes]
     if rows is not None:
         rows["notes"] += [*([facts["summary"]] if "summary" in facts else []), *notes]
@@ -484,26 +477,10 @@ def operate(operation: str, options: Message, draw: int | None, **parts: Message
 # --------------------------------------------------------------- faces
 
 
-def _of_faces(verb: str, options: Message, **parts: Any) -> Any:
-    """Return the facts that an operation on faces found."""
-    asked = verb_of(verb)
-    return asked(options, asked.opened(options, _reader(parts))).facts
-
-
-def recognise(
-    model: Message, gallery: Message, data: Message, person: str | None, far: float | None
-) -> Message:
-    """Identify people in pictures, or verify one person."""
-    verb, options = "faces identify", dict[str, Any](far=far)
-    if person is not None:
-        verb, options = "faces verify", options | {"person": person}
-    facts = _of_faces(verb, options, model=model, gallery=gallery, pictures=data)
-    return {name: plain(facts[name]) for name in ("answers", "skipped", "calibration")}
-
-
 def enroll(model: Message, data: Message, answer: Message) -> Message:
     """Create a gallery of people from pictures with a folder for each person."""
-    return dict(plain(_of_faces("faces enroll", {}, model=model, gallery=answer, pictures=data)))
+    verb, parts = verb_of("faces enroll"), {"model": model, "gallery": answer, "pictures": data}
+    return dict(plain(verb({}, verb.opened({}, _reader(parts))).facts))
 
 
 # ------------------------------------------------------------------ examples

@@ -107,22 +107,16 @@ def estimator_class(kernel: str | None) -> type[Any]:
 
 
 def _check_kernel_options(kernel: str, given: Mapping[str, Any]) -> None:
-    """Refuse what belongs to another kernel, before data are read; the estimator checks all else."""
+    """Refuse what a kernel would ignore; the estimator checks all else."""
     from gramian.kernels.expression import PRECOMPUTED, parse
-    from gramian.models.kernel_pca.projection import check_scale
 
-    check_scale(given.get("scale"), precomputed=kernel.strip() == PRECOMPUTED)
     made = None if kernel.strip() == PRECOMPUTED else parse(kernel)
-    alone = made is not None and kernel.strip().isidentifier()
-    takes = [] if made is None or not alone else [*made.get_params(deep=False)]
-    takes = [name for name in KERNEL_OPTIONS if name in takes]
+    takes = () if made is None or not kernel.strip().isidentifier() else made.get_params(deep=False).keys()
+    known = ", ".join(name for name in KERNEL_OPTIONS if name in takes) or "no such option"
     for name in KERNEL_OPTIONS:
         if name in given and name not in takes:
-            where = "" if alone or made is None else ": write it inside of the expression"
-            allowed = (
-                f"does not apply to kernel={kernel!r}, which takes {', '.join(takes) or 'no such option'}"
-            )
-            raise ParameterError(name, allowed=f"{allowed}{where}", hint="Leave it out.")
+            allowed = f"does not apply to kernel={kernel!r}, which takes {known}"
+            raise ParameterError(name, allowed=allowed, hint="Leave it out, or write it into an expression.")
 
 
 def with_usual_components(made: Any, table: Any) -> Any:
