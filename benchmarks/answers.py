@@ -159,13 +159,52 @@ def simulated_answers(kind: str, rng: np.random.Generator) -> tuple[str, bool]:
     return found.kind, found.kind != "noise" or kind == "unrelated columns"
 
 
+def simulated_grid(kind: str, rng: np.random.Generator) -> tuple[str, bool]:
+    """Return what is said of a simulated field on a grid, and whether it is right."""
+    import xarray
+
+    import gramian.connect.xarray
+
+    n, height, width = (int(rng.integers(*ends)) for ends in ((80, 400), (5, 14), (6, 20)))
+    t, lat, lon = np.arange(n), np.linspace(-60, 60, height), np.arange(width) * 360 / width
+    period, sign = float(rng.uniform(5, n / 6)), int(rng.choice([-1, 1]))
+    apart = abs(lon - rng.choice(lon))
+    blob = np.exp(
+        -(((lat - rng.choice(lat))[:, None] / 20) ** 2) - (np.minimum(apart, 360 - apart) / 50) ** 2
+    )
+    noise, series, memory = rng.normal(size=(n, height, width)), rng.normal(size=n), rng.uniform(0, 0.9)
+    for i in range(1, n):
+        noise[i] = memory * noise[i - 1] + np.sqrt(1 - memory**2) * noise[i]
+        series[i] = 0.9 * series[i - 1] + np.sqrt(0.19) * series[i]
+    phase = 2 * np.pi * t / period
+    if kind == "grid with a moving pattern":
+        signal = 2 * np.cos(np.deg2rad(lon) - phase[:, None, None]) * np.cos(np.deg2rad(lat))[:, None]
+    else:
+        of_time = {"grid with a cycle": 3 * np.sin(phase), "grid with a trend": 6 * sign * t / n}
+        of_time |= {"grid with memory": 3 * series, "grid of noise": 0 * t}
+        signal = of_time[kind][:, None, None] * blob
+    values = signal + (1.0 if kind == "grid of noise" else rng.uniform(0.2, 0.7)) * noise
+    da = xarray.DataArray(values, {"time": t, "lat": lat, "lon": lon}, ("time", "lat", "lon"))
+    said = str(gramian.connect.xarray.pca(da, weights="coslat", n_components=6).attrs["headline"])
+    moves, rises, falls = ("moving" in said, "it rises" in said, "it falls" in said)
+    told = re.search(r"about ([\d.]+) steps", said)
+    right = not moves or kind == "grid with a moving pattern"
+    right &= told is None or (kind.endswith(("cycle", "pattern")) and abs(float(told[1]) / period - 1) <= 0.1)
+    right &= not (rises or falls) or (kind == "grid with a trend" and rises == (sign > 0))
+    together = "not told apart" in said
+    what = "moving" if moves else "together" if together else "cycle" if told else "one pattern"
+    return f"{what}{' with a trend' * (rises or falls)}", right and (kind != "grid of noise" or together)
+
+
 def of_kinds(count: int) -> None:
     """Print what is said of simulated tables of each kind, and how often that is wrong."""
     print(f"\n{count} tables of each kind: what is said first, and how often it is wrong")
     kinds = ("unrelated columns", "one cloud", "two groups", "process", "process with a fault", "spectra")
-    for kind in kinds:
+    grids = ("of noise", "with a moving pattern", "with a cycle", "with a trend", "with memory")
+    for kind in (*kinds, *(f"grid {which}" for which in grids)):
         rng = np.random.default_rng(2)
-        said = Counter(simulated_answers(kind, rng) for _ in range(count))
+        simulate = simulated_grid if kind.startswith("grid") else simulated_answers
+        said = Counter(simulate(kind, rng) for _ in range(count))
         about = Counter()
         for (what, _), number in said.items():
             about[what] += number
@@ -173,7 +212,7 @@ def of_kinds(count: int) -> None:
         described = kind == "unrelated columns"  # components of noise are not worth a description
         wrong += sum(number for (what, _), number in said.items() if described and what == "components")
         texts = ", ".join(f"{what} {number}" for what, number in about.most_common())
-        print(f"{kind:22} {wrong / count:.3f}  {texts}")
+        print(f"{kind:26} {wrong / count:.3f}  {texts}")
 
 
 def of_public_tables(write: bool) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian import errors
+from gramian.answers.grid import grid_sentence
 from gramian.answers.rotate import ORTHOGONAL, rotated
 from gramian.core import checks
 from gramian.core.arrays import as_float64, is_dask, memory_limit_bytes
@@ -39,6 +40,7 @@ CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because cells were apart
 SEARCHED = 64  # rows that are searched for NaN at a time
 LATITUDES = ("lat", "lats", "latitude", "latitudes", "nav_lat", "clat", "xlat")
 POLE = 1e-15  # cosine of the latitude
+UNEQUAL = 1.25  # the longest step of a series relative to the usual one
 CODES = ("_FillValue", "missing_value")  # attributes of numbers as they are stored
 SCALES = ("unit", "variable")
 IMPUTING = ("mean", "em", "iterative")
@@ -108,7 +110,8 @@ def pca(
 
         For a Dataset there are ``components_NAME``, ``mean_NAME`` and ``divisor_NAME`` for each variable. A
         cell of weight 0, as at a pole, takes no part: its components are 0, and its divisor is infinite.
-        Attributes have the options and the certificate, as numbers and text that netCDF can store.
+        Attributes have what the first pattern and its series are (``headline``), the options and the
+        certificate, as numbers and text that netCDF can store.
 
     Raises
     ------
@@ -366,7 +369,7 @@ def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
     result["explained_variance"] = first["explained_variance"].copy(data=variances)
     result["explained_variance_ratio"] = first["explained_variance_ratio"].copy(data=variances / total)
     result["scores"] = first["scores"].copy(data=scores.astype(ds["scores"].dtype))
-    result.attrs = {key: value for key, value in ds.attrs.items() if key != "sampling"}
+    result.attrs = {key: value for key, value in ds.attrs.items() if key not in ("sampling", "headline")}
     return result.assign_attrs(rotation=f"varimax. {ORTHOGONAL}", rank=k)
 
 
@@ -530,13 +533,23 @@ class _Layout:
 
     def _place(self, samples: DataArray, row: int, column: int) -> str:
         """Return the coordinates of a value."""
+        part, cell = self._cell(column)
+        places = ", ".join(filter(None, [_place(samples, row), cell]))
+        return f"{part.name} at {places}" if part.name else places
+
+    def _cell(self, column: int) -> tuple[_Part, str]:
+        """Return the variable and the coordinates of a cell that takes part."""
         for part in self.parts:
             cells = np.flatnonzero(part.used)
             if column < len(cells):
                 break
             column -= len(cells)
-        places = ", ".join(filter(None, [_place(samples, row), _place(part.base, cells[column])]))
-        return f"{part.name} at {places}" if part.name else places
+        return part, _place(part.base, cells[column])
+
+    def cell(self, column: int) -> str:
+        """Return the coordinates of a cell, of several variables with its name."""
+        part, place = self._cell(column)
+        return f"{place} of {part.name}" if part.suffix else place
 
     def warn_of_units(self, model: PCA, scales: Sequence[Any]) -> None:
         """Warn if the unit of one variable decides the components."""
@@ -774,7 +787,7 @@ def _results(
     result |= _of_components(model, unit)
     coordinates = [array.coords.to_dataset() for array in (samples, *(part.base for part in layout.parts))]
     coords = xarray.merge(coordinates, compat="override").coords
-    attrs = _attributes(model, options)
+    attrs = {"headline": _headline(model, scores, layout, samples)} | _attributes(model, options)
     if not layout.parts[0].suffix and layout.parts[0].name:
         attrs["variable"] = layout.parts[0].name
     return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
@@ -850,6 +863,36 @@ def _attributes(model: PCA, options: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def _headline(model: PCA, scores: npt.NDArray[Any], layout: _Layout, samples: DataArray) -> str:
+    """Return what the fit shows; "" where nothing varies or rows have weights."""
+    sample, divisor, weight = model.sampling_, model._host_divisor, model.feature_weight
+    if sample is None or not sample.groups:
+        return ""
+    direction = as_float64(model.components_)[0]
+    return grid_sentence(
+        direction if divisor is None else direction * divisor,
+        np.ones(len(direction)) if weight is None else as_float64(weight),
+        as_float64(model.explained_variance_ratio_),
+        len(sample.groups[0]),
+        as_float64(scores) if _has_equal_steps(samples) else None,
+        layout.cell,
+    )
+
+
+def _has_equal_steps(samples: DataArray) -> bool:
+    """Return whether samples are times, or numbers, of about equal steps, such as months."""
+    if samples.ndim != 1:
+        return False
+    if (index := samples.indexes.get(samples.dims[0])) is None:
+        return True
+    try:
+        steps: npt.NDArray[Any] = np.diff(np.asarray(index))
+        steps = (steps.astype("m8[s]") if steps.dtype.kind in "mO" else steps).astype(np.float64)
+    except (TypeError, ValueError):  # names
+        return False
+    return bool(len(steps) and steps.min() > 0 and steps.max() <= UNEQUAL * np.median(steps))
+
+
 def _said(given: Any) -> str:
     """Return an option of each variable as text."""
     if isinstance(given, Mapping):
@@ -860,7 +903,8 @@ def _said(given: Any) -> str:
 def _place(grid: DataArray, place: int) -> str:
     """Return the coordinates of a place on a flattened grid."""
     numbers = zip(grid.dims, np.unravel_index(place, grid.shape), strict=True)
-    return ", ".join(f"{dim}={grid.indexes[dim][i] if dim in grid.indexes else i}" for dim, i in numbers)
+    values = [(dim, grid.indexes[dim][i] if dim in grid.indexes else i) for dim, i in numbers]
+    return ", ".join(f"{dim}={f'{at:.6g}' if isinstance(at, float) else at}" for dim, at in values)
 
 
 def _whose(name: str, otherwise: str = "The field") -> str:
