@@ -575,12 +575,18 @@ def test_the_address_of_a_view_shows_it_again_in_another_browser(arrive, sight):
     page.go_back()
     page.wait_for_selector("main[data-ready]")
     expect(page.locator("#selected")).to_have_text("Group north is selected.")
-    page.goto(
-        f"{group.split('&hue')[0]}&hue=<b>&selected=nobody&group=$`<i>&components=99,x&style=none#nowhere"
-    )
+    plain = re.sub("[?&](hue|components)=.*", "", group)
+    page.goto(f"{plain}&hue=<b>&selected=nobody&group=$`<i>&components=99,x&style=none#nowhere")
     page.wait_for_selector("main[data-ready]")
     expect(page.get_by_label("Colour")).to_have_value("")
     expect(page.locator("#selected")).to_contain_text("Click points")
+    expect(page.locator("#choose-x-error")).to_contain_text(
+        "components=99,x in the address are not two of the components"
+    )
+    page.goto(f"{plain}&components=pc3,PC2")
+    page.wait_for_selector("main[data-ready]")
+    expect(page.get_by_label("X axis")).to_have_value("3")
+    expect(page.get_by_label("Y axis")).to_have_value("2")
 
 
 def test_a_file_becomes_an_answer_in_four_clicks(arrive, sight):

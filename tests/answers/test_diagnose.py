@@ -438,3 +438,8 @@ def test_labels_of_many_rows_coincide_only_where_all_rows_say_so():
     places = Evidence(model, as_rows(X)).places  # of the rows that are looked at first
     day[np.setdiff1d(np.arange(9000), places)[:2000]] = 3
     assert "confounded" not in gramian.diagnose(model, X, {"batch": batch, "day": day}).codes
+
+
+@pytest.mark.filterwarnings("ignore:The data has rank 0")
+def test_constant_rows_are_not_few_for_no_component():
+    assert not gramian.diagnose(PCA(2).fit(np.ones((6, 3))), np.ones((6, 3))).codes

@@ -351,3 +351,13 @@ def test_the_first_figure_is_that_of_the_headline_and_the_appendix_has_the_score
     parts = sections.explanation(Fitted(landmarks, noise)).sections
     shown = [part.name for one in parts for part in sections.flat(one.parts) if hasattr(part, "name")]
     assert "eigenvalues" in shown
+
+
+def test_backticks_in_names_are_letters(few_figures):
+    names = ("a`b", "c`d", "e")
+    X = np.random.default_rng(0).normal(size=(30, 3)) * [1, 1, 900]
+    table = Table(X, names, source="t.csv", origin=Origin(asked=("columns a`b, c`d, e",)))
+    said = html.unescape(report_page(Fitted(gramian.PCA(2).fit(table), table)))
+    done = said[said.index("What was done") : said.index("Appendix")]
+    assert 'Data: <code dir="auto">t.csv</code>; columns a`b, c`d, e</li>' in done
+    assert "\\`" not in said

@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 import gramian
-from gramian.report.facts import Fitted
+from gramian.report.facts import Fitted, in_brief
 from gramian.report.headline import headline
 from gramian.report.results import summary_page
 from gramian.report.sections import Survey, explanation
-from gramian.report.sentences import in_brief, methods_paragraph
+from gramian.report.sentences import methods_paragraph
 from gramian.tables.table import Origin, Table
 
 X = np.random.default_rng(0).normal(size=(40, 12)) * np.arange(1, 13)

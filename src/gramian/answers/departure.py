@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from gramian.core.arrays import as_float64
 from gramian.core.records import ModelKind
 from gramian.errors import DataError, GramianWarning, ignoring
-from gramian.models.monitor import monitor_of
+from gramian.models.monitor import Monitor, monitor_of
 from gramian.statistics.components import column_names, kind_of
 from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Table
@@ -42,6 +42,8 @@ class Departure:
         Events after it, of any cause.
     set_back : str
         Name of the first row after a local clock was set back; "" where it was not.
+    watch : Monitor
+        The monitor of the first half.
     """
 
     reference: str
@@ -54,6 +56,7 @@ class Departure:
     excess: float
     further: int
     set_back: str
+    watch: Monitor = field(repr=False, compare=False)
 
 
 def departure_of(model: Any, table: Table) -> Departure | None:
@@ -121,5 +124,6 @@ def departure_of(model: Any, table: Table) -> Departure | None:
                 excess=float(events["excess"][i]),
                 further=len(events) - i - 1,
                 set_back=str(names[back[0]]) if len(back) else "",
+                watch=watch,
             )
     return None

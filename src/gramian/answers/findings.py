@@ -418,7 +418,7 @@ def not_separated(e: Evidence) -> Iterator[Finding]:
 def few_rows(e: Evidence) -> Iterator[Finding]:
     """Find fewer rows than intervals and limits need."""
     least = max(FEWEST, 0 if e.kernel else 5 * e.k)
-    if e.n < least:
+    if e.k and e.n < least:
         yield Finding(
             *("few-rows", "note"),
             f"{counted(e.n, 'row')} are few for {counted(e.k, 'component')}: standard errors, limits for "

@@ -85,7 +85,7 @@ def _add_lines(document: Any, line: str, level: str = "") -> None:
     texts = CODE.split(checks.shown(strong[1] if strong else words.removeprefix("- ")))
     for place, text in enumerate(texts):
         if place % 3 != 1:  # a fence
-            run = paragraph.add_run(text)
+            run = paragraph.add_run(text if place % 3 else text.replace(r"\`", "`"))
             run.font.name = MONOSPACED if place % 3 else None
             run.bold = bool(strong) or None
             run.font.color.rgb = COLOURS[level] if strong else None

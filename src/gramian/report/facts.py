@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian.answers.diagnose import Diagnosis, diagnosis_of, trust_of
 from gramian.core.arrays import as_float64
-from gramian.core.checks import counted, percent, plain, shown, six_digits
+from gramian.core.checks import counted, most_of, percent, plain, shown, six_digits
 from gramian.core.records import Certificate, ModelKind, Plan
 from gramian.errors import shortened
 from gramian.models import model_file
@@ -209,6 +209,11 @@ def size_text(columns: int, picture_shape: Any) -> str:
     return f"{counted(height * width, 'pixel')} (pictures of {width} x {height})"
 
 
+def model_size(model: Any) -> str:
+    """Return the size of a row of the fit as text."""
+    return size_text(model.n_features_in_, getattr(model, "picture_shape_", None))
+
+
 def kernel_text(model: Any) -> str:
     """Return the kernel with its parameters, or "" for PCA."""
     kernel = getattr(model, "kernel_", None)
@@ -239,11 +244,30 @@ def imputed_share(model: Any) -> float:
     return float(getattr(model, "n_missing_", 0)) / (int(model.n_samples_) * int(model.n_features_in_))
 
 
+def in_brief(model: Any) -> str:
+    """Return size and variance of a result in a sentence."""
+    share, ratios = imputed_share(model), shares_of(model)
+    imputed = f" ({percent(share)} of the entries imputed)" if share else ""
+    count = counted(model.n_components_, "component")
+    rows = counted(model.n_samples_, "row")
+    result = f"{method_name(model)} of {rows} x {model_size(model)}{imputed}: {count}"
+    if ratios is None:
+        return f"{result}."
+    centred = getattr(model, "center", True)
+    what = "variance" if centred else "energy (second moments: no mean was subtracted)"
+    number, share = most_of(ratios)
+    part = f"{percent(share)} of the {what}{where_text(model)}"
+    if number == len(ratios):
+        return f"{result}, {part}."
+    return f"{result}; the first {'one has' if number == 1 else f'{number} have'} {part}."
+
+
 def model_facts(model: Any) -> dict[str, Any]:
     """Return kind, parameters, sizes, plan, certificate and sampling errors of a fitted model."""
     ratios = shares_of(model)
     return {
         "kind": type(model).__name__,
+        "brief": in_brief(model),
         "parameters": plain(model.get_params(deep=False)),
         "kernel": kernel_text(model) or None,
         "validity": validity_text(model) or None,

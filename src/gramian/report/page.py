@@ -20,7 +20,7 @@ from gramian.report.facts import Fitted, versions
 from gramian.report.sections import Beside, Code, Drawing, Explanation, Part, explanation
 
 LONGEST = 60  # characters of a name
-CODE, STRONG = re.compile(r"(``|`)(.+?)\1"), re.compile(r"^\*\*(.+)\*\*$")
+CODE, STRONG = re.compile(r"(?<!\\)(``|`)(.+?)\1"), re.compile(r"^\*\*(.+)\*\*$")
 TITLES = {figure.name: figure.title for figure in FIGURES}
 ROOM = 105  # mm: text of a figure is readable on a phone and in a column of a wide page
 
@@ -143,14 +143,15 @@ def escaped(value: object) -> str:
 
 
 def text(value: object) -> str:
-    """Return text as HTML; text between backticks is code.
+    r"""Return text as HTML; text between backticks is code, and a backtick after a backslash is a letter.
 
     Examples
     --------
-    >>> text("Source: `<b>.csv`")
-    'Source: <code dir="auto">&lt;b&gt;.csv</code>'
+    >>> text("Source: `<b>.csv`, with the column a\`b")
+    'Source: <code dir="auto">&lt;b&gt;.csv</code>, with the column a`b'
     """
-    return STRONG.sub(r"<b>\1</b>", CODE.sub(r'<code dir="auto">\2</code>', escaped(value)))
+    marked = CODE.sub(r'<code dir="auto">\2</code>', escaped(value))
+    return STRONG.sub(r"<b>\1</b>", marked).replace(r"\`", "`")
 
 
 def name(value: object) -> str:
@@ -182,7 +183,7 @@ def paragraphs(lines: Iterable[str]) -> str:
 def table(cells: Grid) -> str:
     """Return a table; one that continues another is collapsed."""
     classes = {"n": ' class="n"', "r": ' class="name"', "t": ' class="say"'}
-    show = {"n": text, "r": name, "t": text}
+    show = {"n": escaped, "r": name, "t": escaped}
     titles = "".join(
         f"<th{classes['n'] if kind == 'n' else ''}>{text(title)}</th>"
         for title, kind in zip(cells.heads, cells.kinds, strict=True)

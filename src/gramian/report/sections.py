@@ -19,10 +19,19 @@ from gramian.answers.diagnose import Trust, diagnosis_of, trust_of
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, number, shown, slices
 from gramian.core.notebook import Grid, Section
-from gramian.errors import DiagnosticWarning, GramianWarning, UnavailableError, ignoring, shortened
-from gramian.models.monitor import Monitor, monitor_of
+from gramian.errors import DiagnosticWarning, UnavailableError, ignoring, shortened
+from gramian.models.monitor import can_be_monitored, monitor_of
+from gramian.models.monitoring import BOTH
 from gramian.report import sentences
-from gramian.report.facts import NAME, Fitted, component_rows, imputed_share, method_name, size_text, versions
+from gramian.report.facts import (
+    NAME,
+    Fitted,
+    component_rows,
+    imputed_share,
+    method_name,
+    model_size,
+    versions,
+)
 from gramian.report.headline import headline
 from gramian.report.tables import pieces_of
 from gramian.statistics.associations import adjusted, associated
@@ -230,23 +239,15 @@ class _Explained:
     def _shown_first(self) -> Iterable[Part]:
         """Yield the figure of the first page, and which rows set its limits."""
         yield from filter(None, [self.figure])
-        if isinstance(self.answer.evidence, Departure):
-            last = shown(self.answer.evidence.reference)
+        if isinstance(event := self.answer.evidence, Departure):
+            last = shown(event.reference)
             yield f"Components and limits of this chart are those of the rows until `{last}`."
-
-    def _watch(self) -> Monitor:
-        """Return the monitor by which rows leave the pattern of their first half."""
-        names, event = self.table.row_names if self.table else None, self.answer.evidence
-        assert names
-        assert isinstance(event, Departure)
-        with ignoring(GramianWarning):  # the caption says so
-            return monitor_of(self.fitted.model, self.table, reference=(names[0], event.reference))
 
     def _first_figure(self) -> Drawing | None:
         """Return the figure of the first page, which the appendix does not repeat."""
-        name = self.answer.figure
-        if name == "control-chart":
-            return Drawing(name, lambda: figures.control_chart(self._watch(), self.table))
+        name, event = self.answer.figure, self.answer.evidence
+        if isinstance(event, Departure):
+            return Drawing(name, lambda: figures.control_chart(event.watch, self.table))
         if name == "scores" and self.survey is not None:
             return self._scores(self.answer.pair)
         if name != "scree" and self.k and self.kind.linear and self.model.n_features_in_ > 1:
@@ -299,14 +300,12 @@ class _Explained:
         if result is None or not self._is_small():
             return
         from gramian.answers.explanation import unusual_rows
-        from gramian.models.monitor import monitor_of
 
         explained = []
         with suppress(UnavailableError):  # a kernel without derivatives
             explained = unusual_rows(monitor_of(self.fitted.model), self.table, result, EXPLAINED)
-        yield from (
-            f"- {' '.join([one.sentence, *(f'{cause}.' for cause in one.causes)])}" for one in explained
-        )
+        why = (" ".join([one.sentence, *(f"{cause}." for cause in one.causes)]) for one in explained)
+        yield from (f"- {sentences.literal(one)}" for one in why)
         if explained and self.table.row_names is None:
             yield from ("", "Rows are counted from 0.")
 
@@ -365,7 +364,7 @@ class _Explained:
             heads, *rows = description.lines()
             yield Beside((Drawing("metadata", lambda: figures.metadata(description)),))
             yield Grid(heads, rows, kinds="r" + "n" * (len(heads) - 2) + "t")
-        yield from description.sentences()
+        yield from map(sentences.literal, description.sentences())
 
     def components(self) -> Iterable[Part]:
         model, k = self.model, self.k
@@ -401,8 +400,6 @@ class _Explained:
         if result is None:
             yield "The rows of the fit do not vary, so no row can be compared with them."
         else:
-            from gramian.models.monitoring import BOTH
-
             names = [name for name in BOTH if name in result.columns]
             rows = []
             for i in result.worst(UNUSUAL).tolist():
@@ -411,7 +408,8 @@ class _Explained:
                 rows.append((str(result["row"][i]), *numbers, result["alarm"][i], causes))
             title = "row (from 0)" if self.table.row_names is None else "name"
             heads = (title, *names, "alarm", "largest contributions")
-            yield " ".join([result.summary, *map(str, result.frozen), *result.limits.sentences])
+            about = [result.summary, *map(str, result.frozen), *result.limits.sentences]
+            yield sentences.literal(" ".join(about))
             kinds = "r" + "n" * len(names) + "tt"
             yield Grid(heads, rows, kinds=kinds, caption="Largest T2 or SPE, relative to its limit")
 
@@ -419,17 +417,16 @@ class _Explained:
         model, seen = self.model, self.survey
         if self.table is not None:
             yield from sentences.data_lines(self.table)
-            yield from (f"- Option: {one}" for one in self.table.origin.asked)
+            yield from sentences.as_items(f"Option: {one}" for one in self.table.origin.asked)
         else:
-            size = size_text(model.n_features_in_, getattr(model, "picture_shape_", None))
             rows = counted(model.n_samples_, "row")
-            yield f"- Fitted on {rows} x {size}; the model file does not contain the data"
+            yield f"- Fitted on {rows} x {model_size(model)}; the model file does not contain the data"
         if getattr(model, "column_means_", None) is not None:
             yield "- Missing values are filled with the column means of the fit"
         constant = np.asarray(getattr(model, "constant_features_", ()), dtype=int)
         if constant.size:
             names = feature_names_of(model)
-            which = "" if self.pictures else f": {listed(names[j] for j in constant)}"
+            which = "" if self.pictures else f": {sentences.literal(listed(names[j] for j in constant))}"
             yield f"- Constant: {counted(constant.size, 'column')}, which no component uses{which}"
         if seen is not None and seen.repeated is not None:
             said = counted(seen.repeated, "row is a duplicate", "rows are duplicates")
@@ -481,8 +478,6 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
     monitor : Monitor, optional
         Whose limits are used; by default those that follow from the model, by theory.
     """
-    from gramian.models.monitor import can_be_monitored, monitor_of
-
     n, statistics = table.values.shape[0], None
     if can_be_monitored(model):
         given = model if monitor is None else monitor

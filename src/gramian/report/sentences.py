@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gramian.core.checks import counted, duration, listed, most_of, percent
+from gramian.core.checks import counted, duration, listed, percent
 from gramian.report.facts import (
-    imputed_share,
+    in_brief,
     kernel_text,
-    method_name,
+    model_size,
     size_text,
     validity_text,
     versions,
@@ -26,10 +26,7 @@ from gramian.tables.names import base_name
 from gramian.tables.table import Table
 
 PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
-DESCRIBED = 2  # components
-COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
-UNTOLD = 0.1  # share of permuted labels as good as theirs, above which groups are said not to be told apart
-LONGEST_NAME, LONGEST_PARAMETER = 60, 200  # characters
+LONGEST_PARAMETER = 200  # characters
 NO_HASH = "SHA-256: not computed, because the data were not read sequentially"
 METHODS = {
     "parallel": "parallel analysis with permuted columns (Horn, 1965)",
@@ -57,23 +54,6 @@ def of_what(model: Any, table: Table | None, *, others: bool = False) -> str:
     return f"{of}, applied to {rows}{name}"
 
 
-def in_brief(model: Any) -> str:
-    """Return size and variance of a result in a sentence."""
-    share, ratios = imputed_share(model), shares_of(model)
-    imputed = f" ({percent(share)} of the entries imputed)" if share else ""
-    count = counted(model.n_components_, "component")
-    result = f"{method_name(model)} of {counted(model.n_samples_, 'row')} x {_size(model)}{imputed}: {count}"
-    if ratios is None:
-        return f"{result}."
-    centred = getattr(model, "center", True)
-    what = "variance" if centred else "energy (second moments: no mean was subtracted)"
-    number, share = most_of(ratios)
-    part = f"{percent(share)} of the {what}{where_text(model)}"
-    if number == len(ratios):
-        return f"{result}, {part}."
-    return f"{result}; the first {'one has' if number == 1 else f'{number} have'} {part}."
-
-
 def used_lines(model: Any, table: Table) -> list[str]:
     """Return the columns that were used, what the user chose while reading, and constant columns."""
     names = [] if table.picture_shape is not None else feature_names(table)
@@ -89,8 +69,9 @@ def done_lines(model: Any, table: Table | None) -> list[str]:
     """Return what was done, as a Markdown list of three: data, treatment, and components."""
     source = getattr(model, "reading_", {}).get("source", "") if table is None else table.source
     data = [f"Data: {quoted(source) if source else counted(model.n_samples_, 'row')}"]
-    data += [] if table is None else _read(table)
-    return as_items(["; ".join(data), f"Treatment: {' '.join(_treatment(model))}", in_brief(model)])
+    data += [] if table is None else map(literal, _read(table))
+    lines = ("; ".join(data), f"Treatment: {' '.join(_treatment(model))}", in_brief(model))
+    return [f"- {line}" for line in lines]
 
 
 def _read(table: Table) -> list[str]:
@@ -98,13 +79,14 @@ def _read(table: Table) -> list[str]:
     return [*table.origin.asked, *filter(None, [table.missing.note])]
 
 
-def _size(model: Any) -> str:
-    return size_text(model.n_features_in_, getattr(model, "picture_shape_", None))
-
-
 def as_items(notes: Iterable[str]) -> list[str]:
-    """Return notes as items of a Markdown list."""
-    return [f"- {note[:1].upper()}{note[1:]}" for note in notes]
+    """Return notes, in which a backtick is a letter, as items of a Markdown list."""
+    return [f"- {literal(note[:1].upper() + note[1:])}" for note in notes]
+
+
+def literal(text: str) -> str:
+    """Return text for Markdown in which a backtick is a letter."""
+    return text.replace("`", "\\`")
 
 
 def quoted(text: str) -> str:
@@ -179,7 +161,7 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
     using = f" with the kernel {kernel}" if kernel else ""
     plan, samples = model.plan_, counted(model.n_samples_, "sample")
     sentences = [
-        f"{name} ({cited}){using} of {samples} with {_size(model)} was computed with "
+        f"{name} ({cited}){using} of {samples} with {model_size(model)} was computed with "
         f"{gramian} ({', '.join(others)}).",
         *_reading(table),
         *_treatment(model),

@@ -1,6 +1,6 @@
 // Shows what a model says of its data: findings, figures, and rows that are selected, marked and left out of a refit.
 
-import { asked, byId, element, say, tried } from "./api.js";
+import { asked, byId, complain, element, say, tried } from "./api.js";
 import { arrange, card } from "./charts.js";
 import { forms } from "./operations.js";
 import { follow, query as queryOf } from "./run.js";
@@ -79,7 +79,8 @@ function chooser(words, values, chosen) {
 function choosers(cards, { columns: named, groups, hue, figures }) {
   const axes = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
   const none = (all) => [["", "none"], ...all.map((name) => [name, name])];
-  const [x = "1", y = "2"] = shown.get("components")?.split(",") ?? [];
+  const asked = shown.get("components") ?? "1,2", pair = asked.toUpperCase().replaceAll("PC", "").split(",").map((one) => one.trim());
+  const known = pair.length === 2 && pair.every((one) => axes.some(([value]) => value === one)), [x, y] = known ? pair : ["1", "2"];
   const all = {}, arrows = element("input", { type: "checkbox", id: "arrows", checked: shown.has("arrows") ? shown.get("arrows") === "yes" : columns <= FEW });
   if (k > 1) all.components = [chooser("X| axis", axes, x), chooser("Y| axis", axes, y)];
   if (named.length) all.hue = [chooser("Colour", none(named), shown.get("hue") ?? hue)];
@@ -93,6 +94,7 @@ function choosers(cards, { columns: named, groups, hue, figures }) {
   };
   for (const [option, chosen] of Object.entries(all)) {
     for (const { select } of chosen) select.addEventListener("change", () => {
+      if (select.ariaInvalid) complain(select, "");
       remember({ [option]: chosen.map(({ select: one }) => one.value).join(",") });
       Object.keys(cards).filter((name) => follows(name).includes(option)).forEach(redraw);
     });
@@ -103,6 +105,7 @@ function choosers(cards, { columns: named, groups, hue, figures }) {
     remember({ arrows: arrows.checked ? "yes" : "no" });
     redraw("scores");
   });
+  if (!known && all.components) complain(all.components[0].select, `components=${asked} in the address are not two of the components 1 to ${axes.length}, such as 1,3.`);
   cards.scores?.head.after(element("div", { className: "choosers" }, ...fields));
   const regroup = () => offerGroups(all.hue?.[0].select.value, groups);
   all.hue?.[0].select.addEventListener("change", regroup);

@@ -15,7 +15,7 @@ from gramian.app.server import routes
 from gramian.app.server.fields import ID, KINDS, PageQuery, Reading, Refusal
 from gramian.app.server.routes import Server
 from gramian.app.server.state import Item, State
-from gramian.core.checks import amount, counted, most_of, number, percent
+from gramian.core.checks import amount, counted, number
 from gramian.core.version import __version__
 
 MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
@@ -36,7 +36,6 @@ TEMPLATES = Environment(
     loader=PackageLoader("gramian.app", "page"),
 )
 TEMPLATES.globals |= {"version": __version__, "counted": counted, "number": number, "short": short}
-TEMPLATES.globals |= {"most_of": most_of, "percent": percent}
 
 
 def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:

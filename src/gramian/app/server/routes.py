@@ -113,9 +113,14 @@ def received_item(path: Path, name: str) -> Item:
 
 
 def shown(state: State, id: str, query: DataQuery) -> dict[str, Any]:
-    """Return what a process needs to show a model, and data with it."""
+    """Return what a process needs to show a model, and data with it; of its own data also what misleads."""
+    item = state.find("model", id)
     data = None if query.data is None else state.source("data", query.data, query)
-    return {"model": state.source("model", id), "data": data}
+    model, fit = state.source_of(item), item.facts.get("fit") or {}
+    own = fit.get("data") == query.data and Reading(**fit.get("reading", {})).options() == query.options()
+    if own and item.facts.get("diagnosed_rows"):
+        model["diagnosis"] = item.facts["diagnosis"]
+    return {"model": model, "data": data}
 
 
 # ------------------------------------------------------------------ fits

@@ -62,6 +62,7 @@ from gramian.statistics.components import (
     mapping_of,
     reader_of,
 )
+from gramian.statistics.findings import Finding
 from gramian.tables.as_rows import as_rows
 from gramian.tables.files import locate
 from gramian.tables.labels import in_order, label_texts
@@ -455,6 +456,9 @@ def operate(operation: str, options: Message, draw: int | None, **parts: Message
             result = _faces_rebuilt(model, inputs["data"], values.get("n_components"))
         else:
             inputs = verb.opened(values, _reader(parts))
+            if operation == "monitor" and {*values, *parts} <= {"reference", "consecutive", "model", "data"}:
+                period = values.pop("reference", None)
+                inputs["model"] = _watch(inputs["model"], inputs["data"], period and tuple(period))
             result = verb(values, inputs, Context(reading=parts.get("data", {}).get("arguments")))
         rows = _rows_as_facts(result, inputs.get("data"))
     facts = result.facts() if callable(result.facts) else result.facts
@@ -563,7 +567,7 @@ def figure(
     if table is None and name == "scores":
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
     if (reference := chosen.pop("reference")) is not None and table is not None:
-        whole = monitor_of(whole, table, reference=reference)
+        whole = _watch(whole, table, tuple(reference))
     asked = figures[check_choice("figure", name, tuple(figures))]
     options = chosen | {"hue": _hue(table, chosen["hue"])}
     if (components := options.pop("components")) is not None:
@@ -581,6 +585,12 @@ def figure(
     return as_json(drawing(draw, width or WIDTH, name))
 
 
+@lru_cache(1)
+def _watch(model: Any, table: Table, reference: tuple[str, ...] | None) -> Any:
+    """Return the monitor of a reference period, which the chart and the table of a page share."""
+    return monitor_of(model, table, reference=reference)
+
+
 def _hue(table: Table | None, hue: str | None) -> Any:
     """Return the column that sets the colour: the one that was asked for, else the labels."""
     if hue is not None or table is None:
@@ -596,7 +606,7 @@ def figures(model: Message, data: Message | None) -> Message:
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
     usual = _hue(table, None)
-    diagnosis = None if table is None else diagnosis_of(fitted, table)
+    diagnosis = _diagnosis(model, fitted, table)
     answer = _answer(fitted, table, diagnosis)
     codes, event = () if diagnosis is None else diagnosis.codes, answer.evidence
     # The order of rows means something: time, or neighbours that are alike.
@@ -615,6 +625,13 @@ def figures(model: Message, data: Message | None) -> Message:
         "ordered": ordered,
         "reference": [table.row_names[0], event.reference] if isinstance(event, Departure) else [],
     }
+
+
+def _diagnosis(model: Message, fitted: Any, table: Table | None) -> Diagnosis | None:
+    """Return what misleads in a model of these rows, if its fit has not said that already."""
+    if "diagnosis" in model:
+        return Diagnosis(tuple(Finding(**one) for one in model["diagnosis"]), looked_at_rows=True)
+    return None if table is None else diagnosis_of(fitted, table)
 
 
 def _kinds(table: Any, name: str, values: Any) -> list[str]:
@@ -646,8 +663,8 @@ def report(model: Message, data: Message | None) -> bytes:
     if data is None or model_of(model).model_kind.faces:
         return report_page(Fitted(expanded(model_of(model))[0], None)).encode()
     whole, fitted, table = applied(model, data)
-    scores = _scores(fitted, table)
-    return report_page(Fitted(whole, table, scores, reading=data["arguments"])).encode()
+    known = _diagnosis(model, fitted, table) if "diagnosis" in model else None
+    return report_page(Fitted(whole, table, reading=data["arguments"], diagnosis=known)).encode()
 
 
 def results(model: Message, data: Message, answer: Message) -> Message:

@@ -211,7 +211,7 @@ def fit(
     seconds, table = time.perf_counter() - start, tables.completed(made, data)
     diagnosis, command = diagnosis_of(made, table), tuple(context.command)
     answer = headline(made, table, scores, diagnosis)
-    lines = [*answer.sentences[:1], sentences.in_brief(made), *sentences.used_lines(made, table), ""]
+    lines = [*answer.sentences[:1], facts.in_brief(made), *sentences.used_lines(made, table), ""]
     kinds, known = (loadings or "unit", format or "csv"), (diagnosis, answer if data.in_memory else None)
     return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),
