@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import gramian
 from gramian import figures
+from gramian.core.checks import number
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.figures.labels import Labels
@@ -83,7 +84,7 @@ def test_a_biplot_has_points_and_arrows(pca, X):
     factor = tips[0, 0] / pca.components_[0, order[0]]
     np.testing.assert_allclose(tips, factor * pca.components_.T[order], rtol=1e-9)
     labels = labels_of(ax)
-    assert f"Arrows are loadings times {factor:.3g}." in style.caption(ax)
+    assert f"Arrows are loadings times {number(factor, 3)}." in style.caption(ax)
     assert {text for text, _ in boxes_of(labels)} >= {"x0", "x1", "x2", "x3"}
     data = figures.biplot_data(pca, X)
     np.testing.assert_array_equal(data.arrows.tips, pca.components_.T)
@@ -102,7 +103,8 @@ def test_arrows_are_seen_whatever_the_units(X):
             factors = np.abs(tips).max(axis=0) / np.abs(model.components_).max(axis=1)
             places = order(factors * model.components_.T)
             np.testing.assert_allclose(tips, factors * model.components_.T[places])
-            said = f"times {factors[0]:.3g} along X and {factors[1]:.3g} along Y."
+            across, up = (number(one, 3) for one in factors)
+            said = f"times {across} along X and {up} along Y."
             assert said in style.caption(ax)
             assert ((np.abs(tips) / sides).max(axis=0) > 0.35).all()
 

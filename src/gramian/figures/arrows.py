@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.core.checks import number
 from gramian.core.records import FloatArray
 from gramian.figures import style
 from gramian.figures.labels import Labels
@@ -48,10 +49,12 @@ class Arrows:
         ratios = np.divide(rooms, lengths, out=np.full(lengths.shape, np.inf), where=lengths > 0)
         factors = FIT * ratios.min(axis=0, initial=np.inf)
         factors = np.where(np.isfinite(factors), factors, 1.0)
-        about = f"Arrows are loadings times {factors[0]:.3g} along X and {factors[1]:.3g} along Y."
+        about = (
+            f"Arrows are loadings times {number(factors[0], 3)} along X and {number(factors[1], 3)} along Y."
+        )
         if equal:
             factors[:] = factors.min()
-            about = f"Arrows are loadings times {factors[0]:.3g}."
+            about = f"Arrows are loadings times {number(factors[0], 3)}."
         return factors * self.tips, about
 
     def longest(self, tips: FloatArray) -> npt.NDArray[np.intp]:

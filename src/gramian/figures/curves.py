@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.core.checks import number
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.figures import style
@@ -194,8 +195,8 @@ def face_scores_data(
         "high": np.tile(bounds[1:], len(values)),
         "share": np.concatenate([100 * np.histogram(v, bounds)[0] / len(v) for v in values.values()]),
     }
-    said = [f"{name}: {len(one):,} scores, median {np.median(one):.4g}." for name, one in values.items()]
-    said += [f"Dashed, {name}: {at:.4g}." for name, at in marked.items()]
+    said = [f"{name}: {len(one):,} scores, median {number(np.median(one))}." for name, one in values.items()]
+    said += [f"Dashed, {name}: {number(at)}." for name, at in marked.items()]
     return Data(columns, said, x=measure, y="share of the group (%)", lines=marked)
 
 

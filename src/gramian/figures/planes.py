@@ -12,7 +12,7 @@ from contourpy import contour_generator
 from matplotlib.colors import LinearSegmentedColormap
 
 from gramian.core.arrays import as_float64
-from gramian.core.checks import check_integer, counted, evenly
+from gramian.core.checks import check_integer, counted, evenly, number
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
 from gramian.figures import points, sheets, style
@@ -291,7 +291,7 @@ def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
     rows, hues = evenly(n, MOST_OF_RELATION), points.Groups.of(hue, n, None, X)
     said = [
         f"It holds on the {KINDS[len(used)]}.",
-        f"The rows are {law.residual:.2g} away from it (root mean square).",
+        f"The rows are {number(law.residual, 2)} away from it (root mean square).",
         f"{len(rows):,} of {n:,} rows." if len(rows) < n else "",
     ]
     columns = dict(zip(called, some[rows].T, strict=True))
@@ -460,7 +460,7 @@ def directions_data(
     titles = [*"xyz"[:d], *(f"projected {letter}" for letter in "xyz"[:d]), *component_names(r)]
     columns = {"row": np.array(rows)} | dict(zip(titles, np.hstack([values, onto, Z]).T, strict=True))
     said = [
-        f"Arrows: the roots of the variances, {', '.join(f'{length:.4g}' for length in lengths)}.",
+        f"Arrows: the roots of the variances, {', '.join(map(number, lengths))}.",
         f"Thin lines lead to the projection on {' and '.join(called[:r])}, below.",
         "The rectangle lies in their plane." if len(plane) else "",
         "" if law is None else f"{law} holds on the {KINDS[d]}.",
@@ -596,15 +596,15 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
     columns, titles, ellipses, said = {"row": rows}, list[Any](), [], []
     called = [feature_names_of(models[0]), *(one.get_feature_names_out() for one in models)]
     kinds = ["", *(f" ({one.method})" if models[1:] else " (whitened)" for one in models)]
-    for number, (part, names, kind) in enumerate(zip(parts, called, kinds, strict=True)):
-        pair, when = part[:, places], f"after{number if number > 1 else ''}" if number else "before"
+    for turn, (part, names, kind) in enumerate(zip(parts, called, kinds, strict=True)):
+        pair, when = part[:, places], f"after{turn if turn > 1 else ''}" if turn else "before"
         columns |= {f"{when}_{side}": column for side, column in zip("xy", pair[rows].T, strict=True)}
         titles.append([f"{names[place]}{kind}" for place in places])
         ellipses.append(normal_ellipse(pair))
         (first, between), (_, second) = np.cov(pair.T)
-        between = "0.000" if abs(between) < 5e-4 * np.sqrt(first * second) else f"{between:.3g}"
-        who = f"after{kind if models[1:] else ''}" if number else "Before"
-        said.append(f"{who}: variances {first:.3g} and {second:.3g}, covariance {between};")
+        between = "0.000" if abs(between) < 5e-4 * np.sqrt(first * second) else number(between, 3)
+        who = f"after{kind if models[1:] else ''}" if turn else "Before"
+        said.append(f"{who}: variances {number(first, 3)} and {number(second, 3)}, covariance {between};")
     sample = f" (random sample of {style.SAMPLE:,}, seed 0)" if n > style.SAMPLE else ""
     said += [f"{n:,} rows{sample}.", "95 % normal ellipses."]
     return Whitening(columns, said, ellipses, titles)
@@ -681,8 +681,8 @@ def counter_example_data(report: AuditReport) -> Data:
     names = labels = [f"x{place}" for place in range(1, n + 1)]
     why = "k(x, y) and k(y, x) differ."
     if (value := getattr(witness, "quadratic_form", None)) is not None:
-        labels = [f"{name}: v = {one:.3g}" for name, one in zip(names, weight, strict=True)]
-        why = f"The sum of v_i v_j k(x_i, x_j) is {value:.4g}; for a kernel it is never negative. "
+        labels = [f"{name}: v = {number(one, 3)}" for name, one in zip(names, weight, strict=True)]
+        why = f"The sum of v_i v_j k(x_i, x_j) is {number(value)}; for a kernel it is never negative. "
         why += "Next to each point is its weight v, to which its area is proportional; squares are negative."
     more = "Points with one coordinate lie on a line." if d == 1 else ""
     more = f"The first two of {d} coordinates." if d > 2 else more

@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from gramian.answers.choose_components import choose_components
-from gramian.core.checks import counted, percent
+from gramian.core.checks import counted, number, percent
 from gramian.errors import DataError
 from gramian.figures import style
 from gramian.figures.drawing import DASHED, Data, figure, named_rows, whole
@@ -51,7 +51,7 @@ def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> 
     of, total = f"the variance of {counted(kept, 'component')}", variance.sum()
     if ratios is not None:
         of, total = "the total variance", variance[0] / (ratios[0] or 1.0)
-    share, number = 100 * variance / (float(total) or 1.0), np.arange(1, len(variance) + 1)
+    share, places = 100 * variance / (float(total) or 1.0), np.arange(1, len(variance) + 1)
     cumulative = np.cumsum(share)
     asked = list(getattr(choices, "choices", choices or ()))
     silent = ", ".join(choice.rule for choice in asked if choice.number is None)
@@ -63,7 +63,7 @@ def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> 
     if enough > len(variance):
         lines, needs = {}, f"more than the {counted(len(variance), 'known component')}"
     columns: dict[str, Any] = {
-        "component": number,
+        "component": places,
         "variance": variance,
         "share": share,
         "cumulative": cumulative,
@@ -74,7 +74,7 @@ def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> 
         f"Rules without a result: {silent}." if silent else "",
     ]
     rules = [choice for choice in asked if choice.number is not None]
-    columns["kept"] = number <= kept
+    columns["kept"] = places <= kept
     return Scree(columns, said, rules, x="component", y="share of variance (%)", lines=lines)
 
 
@@ -186,7 +186,7 @@ def eigenvalues_data(model: Any) -> Data:
     columns["relative"] = np.maximum(radii / top, 1e-18)  # 0 is nowhere on a logarithmic axis
     said = [
         f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided} [{weakest}].",
-        f"Largest error bound: {float(radii.max()) / top:.1e} of the largest eigenvalue ({top:.6g}). "
+        f"Largest error bound: {float(radii.max()) / top:.1e} of the largest eigenvalue ({number(top, 6)}). "
         f"Dashed line: requested tolerance, {certificate.tol:.1e}.",
         "" if certificate.ok else "The certificate does not hold.",
         f"The matrix is approximated by {certificate.approximation.by}." if certificate.approximation else "",

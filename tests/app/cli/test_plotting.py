@@ -35,6 +35,17 @@ def test_one_figure_is_one_file_as_wide_as_is_asked_for(flower_model, gramian):
     assert not Path("b.pdf").exists()
 
 
+def test_what_is_said_of_rows_and_labels_is_drawn_into_the_file_of_that_ending(flower_model, gramian):
+    for command, file, words in (
+        ("explain m.gramian new.csv --subset 3", "why.svg", "contribution to"),
+        ("describe m.gramian flowers.csv --label species", "shares.svg", "all, weighted"),
+    ):
+        ran = gramian.works(f"{command} -o {file}")
+        assert ran.out.endswith(f"Written: {file}\n")
+        assert words in Path(file).read_text()
+    gramian.refuses("explain m.gramian new.csv --subset 3 -o why.txt", 2, "explain writes a table")
+
+
 def test_loadings_are_of_the_named_components(flower_model, gramian):
     gramian.works("plot m.gramian loadings --components 3 -o three.svg")
     text = Path("three.svg").read_text()

@@ -401,11 +401,11 @@ class Call:
             outputs.check_out(name, *self.files, as_json=self.as_json, ends=ends, **how)
         if as_model:
             return lambda result: result.model.save(name)
-        if out.kind == "figure":
-            function_of("written", "content")  # raises without its extra, before anything is computed
-            return partial(_write_figure, place, None)
         if out.kind == "file":
             return lambda result: outputs.write_content(name, _value(result.content))
+        if suffix in FIGURES and suffix in out.ends:
+            function_of("written", "content")  # raises without its extra, before anything is computed
+            return partial(_write_figure, place, None)
         if out.listing:
             of_pictures = self.fitted is None or getattr(self.fitted, "picture_shape_", None) is not None
             made = name != "-" and (folder or suffix not in TABLES)

@@ -9,6 +9,7 @@ from gramian.app import verb
 from gramian.core.checks import check_integer, check_number, check_share
 
 check_natural = partial(check_integer, least=0)
+ENDS = (".csv", ".parquet", *verb.FIGURES)
 STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted", "r")  # of a variable
 
 
@@ -20,7 +21,7 @@ def describe(
     meta: verb.Meta = None,
     top: Annotated[int, verb.Option("NUMBER", check=check_natural)] = 5,
     memory_limit: verb.MemoryLimit = None,
-) -> Annotated[verb.Result, verb.Output("table", ends=(".csv", ".parquet"))]:
+) -> Annotated[verb.Result, verb.Output("table", ends=ENDS)]:
     """Say what columns and metadata have to do with each component.
 
     For each column of --meta, or of --label, it prints the share of the variance of the scores that the
@@ -30,9 +31,11 @@ def describe(
     Files
     -----
     out : FILE
-        Also write a .csv or .parquet table, a line for each variable and component.
+        Also write a .csv or .parquet table, a line for each variable and component, or draw it: an .svg, .png
+        or .pdf file.
     """
     from gramian.answers.describe import describe
+    from gramian.figures.registry import function_of
     from gramian.report.facts import payload
 
     result = describe(model, data, top=top)
@@ -47,7 +50,8 @@ def describe(
         "sentences": result.answers(),
         "notes": data.notes,
     }
-    return verb.Result(result, facts, tables={"variables": result.columns()})
+    figures = {"metadata": lambda: function_of("columns", "metadata")(result)}
+    return verb.Result(result, facts, tables={"variables": result.columns()}, figures=figures)
 
 
 @verb.about(documented={"": "gramian.answers.explanation:explain"})
@@ -58,7 +62,7 @@ def explain(
     subset: verb.Names = None,
     versus: verb.Names = None,
     meta: verb.Meta = None,
-) -> Annotated[verb.Result, verb.Output("table", ends=(".csv", ".parquet"))]:
+) -> Annotated[verb.Result, verb.Output("table", ends=ENDS)]:
     """Explain why a row is unusual, or what tells some rows from others.
 
     For a row it prints the columns that make it unusual, with what is usual for the other rows, and a likely
@@ -75,9 +79,11 @@ def explain(
     Files
     -----
     out : FILE
-        Also write a .csv or .parquet table with all columns.
+        Also write a .csv or .parquet table with all columns, or draw the largest contributions: an .svg, .png
+        or .pdf file.
     """
     from gramian.answers.explanation import explain
+    from gramian.figures.registry import function_of
 
     result = explain(model, data, subset, versus=versus)
     columns = result.table()
@@ -92,7 +98,8 @@ def explain(
         "causes": [asdict(cause) for cause in result.causes],
         "notes": result.notes,
     }
-    return verb.Result(result, facts, tables={"columns": columns})
+    figures = {"explanation": lambda: function_of("monitoring", "explanation")(result)}
+    return verb.Result(result, facts, tables={"columns": columns}, figures=figures)
 
 
 def diagnose(model: verb.Model, data: verb.Data, *, meta: verb.Meta = None) -> verb.Result:
