@@ -364,8 +364,9 @@ class Parameter(NamedTuple):
         if self.is_choice and value is not None:
             check_choice(self.name, value, self.choices)
         elif isinstance(value, str) and not ({str, *LISTS, *self.choices} & {*self.kinds, value}):
-            names = f" nor one of {', '.join(self.choices)}" if self.choices else " nor none"
-            raise ParameterError(self.name, value, f"is neither a number{names}")
+            number = "a number" if float in self.kinds else "a whole number"
+            names = f"neither {number} nor one of {', '.join(self.choices)}"
+            raise ParameterError(self.name, value, f"is {names if self.choices else f'not {number}'}")
         if isinstance(self.about, Option) and self.about.check is not None and value is not None:
             self.about.check(self.name, value)
 

@@ -6,11 +6,10 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from types import NoneType
 from typing import Annotated, Any
 
 import typer
@@ -45,7 +44,6 @@ CHANNELS = ("hue", "style")  # options whose columns are read too
 AS_IS = Option("", "Take everything literally: apply nothing that the data suggest.")
 AS_JSON = Option("", "Write the result as JSON to standard output.")
 READS = {one.name: one for one in parameters_of(reading)}
-NUMBERS = {int, float, bool, NoneType}
 Write = Callable[[Result], Any]  # writes a file; returns the number or the names of several
 
 # ------------------------------------------------------------------ options
@@ -91,28 +89,18 @@ class Group(TyperGroup):
         return _spared(super().get_params(ctx))
 
 
-@dataclass(frozen=True)
-class _AsItIs:
-    """Takes values that have their type; leaves others to typer, which imports Pydantic to convert any."""
-
-    convert: Callable[[], Any]
+class _AsText:
+    """Takes values as they are: texts, which verbs convert. Typer would import Pydantic for it."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the value of a parameter."""
-        kind, many = param.type_descriptor.annotation, param.multiple or param.nargs == -1
-        if value is None:
-            return () if many else None
-        if type(value) is kind or (kind == list[str] and {*map(type, value)} == {str}):
-            return value
-        return self.convert().coerce(value, param=param, ctx=ctx)
+        return () if value is None and (param.multiple or param.nargs == -1) else value
 
 
 def _spared(parameters: list[Any]) -> list[Any]:
-    """Let parameters import Pydantic, a tenth of the time of a small fit, only where a value is converted."""
+    """Let parameters import no Pydantic, which takes a tenth of the time of a small fit."""
     for parameter in parameters:
-        convert = getattr(parameter, "get_runtime_param", None)
-        if inspect.ismethod(convert):
-            parameter.get_runtime_param = partial(_AsItIs, convert)
+        parameter.get_runtime_param = _AsText
     return parameters
 
 
@@ -148,12 +136,12 @@ def command_of(verb: Verb) -> Any:
         chosen = {
             name: value
             for name, value in given.items()
-            if (value is False and declared[name].default is True) or value or value in (0, "")
+            if value or value == "" or (value is False and declared[name].default is True)
         }
         if returns:
             Call(verb, chosen).run()
         else:
-            verb.function(**chosen)
+            verb.function(**chosen | verb.values(chosen))
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -194,12 +182,9 @@ def _of_fit(one: Parameter) -> Parameter:
 
 
 def _for_typer(one: Parameter) -> inspect.Parameter:
-    """Return a parameter as typer reads it: None where it is not given."""
-    kind: Any = str
-    if list[str] in one.kinds or getattr(one.about, "many", False):
-        kind = list[str]
-    elif one.kinds <= NUMBERS and len(one.kinds - {NoneType}) == 1:
-        (kind,) = one.kinds - {NoneType}
+    """Return a parameter as typer reads it: a flag, or texts; None where it is not given."""
+    many = list[str] in one.kinds or getattr(one.about, "many", False)
+    kind: Any = list[str] if many else bool if bool in one.kinds else str
     default = one.default if one.default is inspect.Parameter.empty else None
     metavar = one.metavar
     options: dict[str, Any] = {"metavar": metavar, "show_default": False} if metavar else {}
@@ -246,7 +231,7 @@ class Call:
     def __init__(self, verb: Verb, given: dict[str, Any]) -> None:
         self.verb, self.given, self.as_json = verb, _in_place(verb, given), given.get("as_json", False)
         self.reading = {
-            name: _joined(name, value) if isinstance(value, list) else value
+            name: _joined(name, value) if isinstance(value, list) else READS[name].value(value)
             for name, value in self.given.items()
             if name in READS
         }
