@@ -76,4 +76,4 @@ def set_back(times: npt.NDArray[np.datetime64]) -> npt.NDArray[np.intp]:
 def in_time(names: Sequence[Any] | None) -> bool:
     """Return whether times name all rows, in their order but where a clock is set back."""
     times = times_of(names or ())
-    return times is not None and len(set_back(times)) == (np.diff(times) < np.timedelta64(0)).sum()
+    return times is not None and len(set_back(times)) == int((np.diff(times) < np.timedelta64(0)).sum())
