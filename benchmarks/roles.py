@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gramian.answers.proposals import proposals
+from gramian.answers.proposals import MOST_HOLES, proposals
 from gramian.tables import roles
 from gramian.tables.roles import DOUBTFUL, OUT, roles_of
 
@@ -138,7 +138,9 @@ def proposals_line(cases: Iterable[Case], found: dict[str, Any]) -> str:
         groups = reading.get("label")
         groups = [groups] if isinstance(groups, str) else list(groups or ())
         gone = {reading.get("id"), *reading.get("drop", ()), *groups}
+        empty = {one.name for one in case.seen.columns if one.missing > MOST_HOLES * case.seen.rows}
         for name, verdict in verdicts(case).items():
+            verdict = "either" if name in empty else verdict  # they leave, whatever they are
             judged.append((case.name, verdict, name in gone, bool(roles_found[name].otherwise)))
         scaled = proposed.parameters.get("scale") == "unit"
         (unit if case.scale == "unit" else none if case.scale == "none" else []).append(scaled)

@@ -15,21 +15,20 @@ import numpy as np
 import pandas as pd
 
 from gramian.tables.preview import Preview
-from gramian.tables.roles import preview_of
+from gramian.tables.roles import NAMED, preview_of
 from gramian.tables.scan import Scan
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "data"
 MOST_ROWS = 3000
-# Kinds of columns that are no measures, by their names; others are identifiers or codes.
+# Names of columns that say which kind of no measure they are, besides those that roles know.
 KINDS = {
-    "time": """year yearid month mon day time days date date1 period visit fup days.after.ti fady t year_start
-        year_end acceptyear episode season round wave dxyr sample.yr birthyr ybirth half incurral.year
-        development.year event congress week hour minute""",
-    "place": "row col x.coord y.coord lat long longitude latitude rowpos colpos pos start end chr x2 x y",
-    "weight": "m freq frequency n wght _freq_ tests samplesize ns count_per_week seats weight wt",
+    "time": """yearid mon days date1 visit fup days.after.ti fady t year_start year_end acceptyear dxyr
+        sample.yr birthyr ybirth half incurral.year development.year event congress""",
+    "place": "row col x.coord y.coord rowpos colpos pos start end chr x2 x y",
+    "weight": "m n _freq_ tests samplesize ns count_per_week seats",
 }
-OF_NAME = {name: kind for kind, names in KINDS.items() for name in names.split()}
+OF_NAME = NAMED | {name: kind for kind, names in KINDS.items() for name in names.split()}
 # Of columns of one kind: answers, alleles, counts, pixels, places; "" for columns without names.
 STEMS = (
     ("Q", "item_", "a"),
@@ -105,13 +104,14 @@ def own() -> Iterator[Case]:
 
 
 def wide() -> Iterator[Case]:
-    """Yield tables whose columns are all measures."""
+    """Yield tables whose columns are all measures, or all but the groups of their rows."""
     from sklearn import datasets
 
     rng = np.random.default_rng(0)
-    tables = {
-        name: getattr(datasets, f"load_{name}")(as_frame=True).data
-        for name in ("digits", "wine", "breast_cancer", "iris", "diabetes", "linnerud")
+    tables = {"digits": datasets.load_digits(as_frame=True).data}
+    tables |= {
+        name: getattr(datasets, f"load_{name}")(as_frame=True).frame
+        for name in ("wine", "breast_cancer", "iris", "diabetes", "linnerud")
     }
     spectra = _matrix(SHARED / "tables" / "nir_gasoline.npz")
     genes = _matrix(SHARED / "tables" / "golub_leukemia_38x3051.npz")
@@ -129,7 +129,9 @@ def wide() -> Iterator[Case]:
     }
     for name, frame in tables.items():
         frame = frame.astype(np.float64)
-        yield Case(f"wide {name}", "wide", preview_of(frame), dict.fromkeys(map(str, frame.columns), "in"))
+        groups = name in ("wine", "breast_cancer", "iris")
+        labels = {str(one): "out" if groups and one == "target" else "in" for one in frame.columns}
+        yield Case(f"wide {name}", "wide", preview_of(frame), labels)
 
 
 def _matrix(path: Path) -> Any:
@@ -244,5 +246,5 @@ def renamed() -> Iterator[Case]:
         frame[name] = rng.permutation(values)[:n] if t % 2 else rng.choice(values, n)
         frame = frame.loc[:, ~frame.columns.duplicated(keep="last")].sample(frac=1, random_state=t, axis=1)
         labels = {column: "out" if column == name else "in" for column in frame.columns}
-        kind = "identifier" if t % 2 else "code"
+        kind = OF_NAME.get(name.casefold(), "identifier" if t % 2 else "code")
         yield Case(f"renamed {t}", "made", preview_of(frame), labels, kinds={name: kind})

@@ -25,11 +25,10 @@ FEW_RELATIONS = 4  # columns of each exact relation, at least
 EXACT = 1e-11  # of a linear relation: its variance relative to those of the columns
 WIDEST = 60  # columns among which such relations are sought
 FEATURES = tuple(
-    """missing|whole|distinct|distinct share|binary|few|low|high|range|starts|consecutive|year|rising|falling
-    |flat|steps|equal steps|restarts|monotone|runs|even|entropy|top|skew|kurtosis|auto|with rows|digits
-    |same digits|gap|tens|decimals|positive|hundred|one|degrees|rows|columns|texts|place|last|correlation
-    |rank|mean rank|related|exact|stems|ranges|wholes|fixed in|key|rising in|steps in|lag|any unique
-    |name""".replace("\n    ", "").split("|")
+    """missing|whole|distinct|distinct share|low|high|range|starts|consecutive|year|rising|falling|flat|steps
+    |equal steps|restarts|monotone|runs|even|entropy|top|skew|kurtosis|auto|with rows|digits|same digits|tens
+    |rows|columns|texts|place|correlation|rank|mean rank|related|exact|ranges|wholes|fixed in|rising in
+    |steps in|lag|name""".replace("\n    ", "").split("|")
 )  # fmt: skip
 
 
@@ -99,64 +98,65 @@ def _of_values(columns: Sequence[Column], X: FloatArray, rows: int) -> dict[str,
         np.array([getattr(one, fact) or 0 for one in columns], dtype=np.float64)
         for fact in ("missing", "distinct", "low", "high", "whole")
     )
+    several = np.maximum(distinct, 1)
     V = np.take_along_axis(X, np.argsort(~np.isfinite(X), axis=0, kind="stable"), axis=0)  # NaN at the end
-    m = np.maximum(np.isfinite(V).sum(axis=0), 1)
-    ordered, several = np.sort(V, axis=0), np.maximum(distinct, 1)
-    counts, at, most = _repeats(ordered)
-    k = np.maximum(np.bincount(at, minlength=len(m)), 1)
-    share, usual = counts / m[at], m / k
-    steps = np.diff(V, axis=0)
-    steps[steps == 0] = math.nan
-    moved = np.isfinite(steps).sum(axis=0)
-    _, _, equal = _repeats(np.sort(np.round(steps / _size(steps), 9), axis=0))
-    D = np.diff(X, axis=0)
-    pairs = np.maximum(np.isfinite(D).sum(axis=0), 1)
-    rising, falling, flat = (hits.sum(axis=0) / pairs for hits in (D > 0, D < 0, D == 0))
-    Z = _standardised(V / _size(V), m)
-    digits, few = np.floor(np.log10(np.maximum(np.abs(V), 1))), V[:: max(1, len(V) // 50)]
-    written = np.array([few != np.round(few, d) for d in range(12)]) & (np.abs(few) >= 1e-4)  # not 1e-05
-    decimals = written.sum(axis=(0, 1)) / np.maximum(np.isfinite(few).sum(axis=0), 1)
-    gaps = np.diff(ordered, axis=0)
-    gaps = np.sort(np.where(gaps > 0, gaps, math.nan), axis=0)
-    middle = np.take_along_axis(gaps, np.stack([(k - 2) // 2, (k - 1) // 2]), axis=0).mean(axis=0)
+    digits, m = np.floor(np.log10(np.maximum(np.abs(V), 1))), np.maximum(np.isfinite(V).sum(axis=0), 1)
     of_whole = {
         "range": np.log1p((high - low + 1) / several),
         "digits": np.fmax.reduce(digits, axis=0),
         "same digits": (digits == digits[0]).sum(axis=0) / m,
         "tens": (np.rint(V / 10) * 10 == V).sum(axis=0) / m,
-        "gap": np.where(k > 1, np.log1p(middle), 0.0),
     }
     return {name: np.where(whole, value, -1.0) for name, value in of_whole.items()} | {
         "missing": missing / max(rows, 1),
         "whole": whole,
         "distinct": np.log1p(several),
         "distinct share": several / np.maximum(rows - missing, 1),
-        "binary": several == 2,
-        "few": several <= 10,
         "low": np.copysign(np.log1p(np.abs(low)), low),
         "high": np.copysign(np.log1p(np.abs(high)), high),
         "starts": (low == 0) | (low == 1),
         "consecutive": whole * (several > 1) * (high - low + 1 == several),
         "year": whole * (low >= 1800) * (high <= 2100),
-        "runs": np.log((1 + moved) / k),
-        "even": np.sqrt(np.bincount(at, (counts - usual[at]) ** 2, len(m)) / k) / usual,
-        "entropy": -np.bincount(at, share * np.log(share), len(m)) / np.log(np.maximum(k, 2)),
-        "top": most / m,
-        "skew": np.clip((Z * Z * Z).sum(axis=0) / m, -10, 10),
-        "kurtosis": np.clip(((Z * Z) ** 2).sum(axis=0) / m, 0, 50),
-        "auto": np.where(m > 2, (Z[1:] * Z[:-1]).sum(axis=0) / (m - 1), 0.0),
-        "positive": low > 0,
-        "hundred": (low >= 0) & (high <= 100),
-        "one": (low >= 0) & (high <= 1),
-        "equal steps": equal / np.maximum(moved, 1),
+        **_of_order(X, low),
+        **_of_distribution(V, m),
+    }
+
+
+def _of_order(X: FloatArray, low: FloatArray) -> dict[str, Any]:
+    """Return how columns change from row to row."""
+    D = np.diff(X, axis=0)
+    pairs = np.maximum(np.isfinite(D).sum(axis=0), 1)
+    rising, falling, flat = (hits.sum(axis=0) / pairs for hits in (D > 0, D < 0, D == 0))
+    return {
         "rising": rising,
         "falling": falling,
         "flat": flat,
         "steps": (D == 1).sum(axis=0) / pairs,
         "restarts": ((X[1:] == low) & (D < 0)).sum(axis=0) / pairs,
         "monotone": ((rising == 0) | (falling == 0)) & (flat < 1),
-        "decimals": decimals,
-        "degrees": (low >= -180) & (high <= 180) & (several > 5) & (decimals >= 3),
+    }
+
+
+def _of_distribution(V: FloatArray, m: IntArray) -> dict[str, Any]:
+    """Return how often values and steps repeat, and the shape of the distribution, of m values a column."""
+    counts, at, most = _repeats(np.sort(V, axis=0))
+    k = np.maximum(np.bincount(at, minlength=len(m)), 1)
+    share, usual = counts / m[at], m / k
+    steps = np.diff(V, axis=0)
+    steps[steps == 0] = math.nan
+    moved = np.isfinite(steps).sum(axis=0)
+    _, _, equal = _repeats(np.sort(np.round(steps / _size(steps), 9), axis=0))
+    Z = _standardised(V / _size(V), m)
+    squares = Z * Z
+    return {
+        "runs": np.log((1 + moved) / k),
+        "even": np.sqrt(np.bincount(at, (counts - usual[at]) ** 2, len(m)) / k) / usual,
+        "entropy": -np.bincount(at, share * np.log(share), len(m)) / np.log(np.maximum(k, 2)),
+        "top": most / m,
+        "skew": np.clip((squares * Z).sum(axis=0) / m, -10, 10),
+        "kurtosis": np.clip((squares * squares).sum(axis=0) / m, 0, 50),
+        "auto": np.where(m > 2, (Z[1:] * Z[:-1]).sum(axis=0) / (m - 1), 0.0),
+        "equal steps": equal / np.maximum(moved, 1),
     }
 
 
@@ -199,16 +199,11 @@ def _of_table(
         null = values < EXACT
         if null.sum() <= max(1, p // FEW_RELATIONS):  # else the table has few dimensions
             F["exact"] = (vectors[:, null] ** 2).sum(axis=1) * (Z.std(axis=0) > 0)
-    stems = [_stem(column.name) for column in columns]
-    alike = Counter(stems)
-    F["stems"] = np.log1p([alike[stem] - 1 if stem else 0 for stem in stems])
     near = (np.abs(F["low"][:, None] - F["low"]) < 0.2) & (np.abs(F["high"][:, None] - F["high"]) < 0.2)
     F["ranges"] = np.log1p(near.sum(axis=0) - 1)
     F["wholes"][:] = F["whole"].mean()
     F["rows"][:], F["columns"][:], F["texts"][:] = math.log1p(rows), math.log1p(p), math.log1p(texts)
     F["place"] = np.arange(p) / others
-    F["last"][-1] = 1.0
-    F["any unique"][:] = float(any(c.whole and c.distinct == rows for c in columns))
     _of_groups(F, columns, X)
     _of_lags(F, X)
 
@@ -222,11 +217,10 @@ def _standardised(X: FloatArray, count: Any = None) -> FloatArray:
 
 
 def _of_groups(F: dict[str, FloatArray], columns: Sequence[Column], X: FloatArray) -> None:
-    """Add how columns behave within the groups of another: fixed, rising, in steps of one, a key with it."""
+    """Add how columns behave within the groups of another: fixed, rising, in steps of one."""
     n, p = X.shape
     numbers = np.array([column.distinct for column in columns])
     grouping = [j for j in range(p) if columns[j].whole and 2 <= numbers[j] <= n / 2]
-    codes = {j: np.unique(X[:, j], return_inverse=True)[1] for j in grouping}
     for j in sorted(grouping, key=lambda j: -numbers[j])[:GROUPINGS]:
         order = np.argsort(X[:, j], kind="stable")
         group, Y = X[order, j], X[order]
@@ -241,9 +235,6 @@ def _of_groups(F: dict[str, FloatArray], columns: Sequence[Column], X: FloatArra
         F["fixed in"] = np.where(others & fixed, np.maximum(F["fixed in"], numbers[j] / n), F["fixed in"])
         F["rising in"] = np.where(others, np.maximum(F["rising in"], rising), F["rising in"])
         F["steps in"] = np.where(others, np.maximum(F["steps in"], steps), F["steps in"])
-        for i in grouping:
-            if i != j and numbers[i] * numbers[j] >= n and np.diff(np.sort(codes[i] * n + codes[j])).all():
-                F["key"][[i, j]] = 1.0
 
 
 def _of_lags(F: dict[str, FloatArray], X: FloatArray) -> None:

@@ -17,7 +17,7 @@ from gramian.core.checks import percent
 from gramian.core.records import FloatArray, Members
 from gramian.tables.as_rows import to_rows
 from gramian.tables.cells import is_moment, units_of
-from gramian.tables.column_features import FEATURES, chance, features, grams, telling
+from gramian.tables.column_features import FEATURES, chance, features, grams, telling, tokens
 from gramian.tables.preview import Column, Preview, of_array, of_columns
 from gramian.tables.scan import Scan
 from gramian.tables.stored import StoredRows
@@ -39,7 +39,15 @@ Kind = Literal[
 ]
 # What the trained trees tell apart; the other kinds follow from exact evidence.
 LEARNED: tuple[Kind, ...] = ("measure", "identifier", "time", "place", "code", "weight")
-OUT, DOUBTFUL = 0.5, 0.13  # probability of being no measure from which a column leaves, or is named
+# Words of names that say which of these a column is that is no measure.
+NAMED: dict[str, Kind] = {
+    **dict.fromkeys(["year", "quarter", "month", "week", "day", "date", "time", "hour", "minute"], "time"),
+    **dict.fromkeys(["season", "period", "round", "wave"], "time"),
+    **dict.fromkeys(["lat", "latitude", "long", "longitude"], "place"),
+    **dict.fromkeys(["freq", "frequency", "weight", "wt", "wght"], "weight"),
+    "lag": "lag",
+}
+OUT, DOUBTFUL = 0.6, 0.13  # probability of being no measure from which a column leaves, or is named
 SURE = 0.9  # the same of a column with a unit
 MOST_GROUPS = 20  # values of a text column that is a label
 MOST_JUDGED = 300  # columns of numbers that are judged, the first and the last
@@ -230,9 +238,6 @@ EVIDENCE: dict[str, tuple[Callable[[float], bool], Callable[[Column, Mapping[str
     "fixed in": (bool, lambda c, f: "is the same within each group of another column"),
     "rising in": (lambda x: x >= 0.9, lambda c, f: "rises within the groups of another column"),
     "steps in": (lambda x: x >= 0.9, lambda c, f: "counts within the groups of another column"),
-    "key": (bool, lambda c, f: "tells rows apart together with another column"),
-    "few": (bool, lambda c, f: f"has {c.distinct} values"),
-    "degrees": (bool, lambda c, f: f"has {f['decimals']:.0f} decimals within -180 to 180, as degrees do"),
     "same digits": (lambda x: x == 1, lambda c, f: f"has whole numbers of {f['digits'] + 1:.0f} digits"),
     "exact": (lambda x: x > 0.3, lambda c, f: "is an exact sum or difference of other columns"),
 }
@@ -291,17 +296,18 @@ def _role(
     """Return the role of a column by its probabilities, and by what moved them through the trees."""
     if (constant := _constant(column)) is not None:
         return constant
-    f = dict(zip(FEATURES, facts.tolist(), strict=True))
     doubt = 1.0 - float(probabilities[0])
-    kind = LEARNED[1 + int(np.argmax(probabilities[1:]))]
-    if f["lag"] > LAGGED:
+    if facts[FEATURES.index("lag")] > LAGGED:
         return Role(column.name, "lag", max(doubt, LAGGED), "is another column, one row later")
     if date := _date_in(column):
         return Role(column.name, "time", max(doubt, LAGGED), f"holds {date}")
     if column.counts:
         return Role(column.name, "counter", max(doubt, LAGGED), "counts the rows")
-    if doubt <= (SURE if _has_unit(column) else DOUBTFUL if named else OUT):
+    if doubt <= (DOUBTFUL if named else OUT) or (doubt <= SURE and _has_unit(column)):
         return Role(column.name, "measure", 1 - doubt, "varies freely")
+    f = dict(zip(FEATURES, facts.tolist(), strict=True))
+    said = [NAMED[word] for word in tokens(column.name) if word in NAMED] if named else []
+    kind = said[0] if said else _kind(f, LEARNED[1 + int(np.argmax(probabilities[1:]))])
     against = [FEATURES[j] for j in np.argsort(-moved) if moved[j] > 0]
     leading = [name for name in against[:8] if name in EVIDENCE]
     texts = [text(column, f) for name in leading for holds, text in [EVIDENCE[name]] if holds(f[name])]
@@ -310,16 +316,26 @@ def _role(
     clauses = [*called, *(f"it {text}" for text in dict.fromkeys(texts))][:2]
     values = f"it has {column.distinct:,} different {'whole numbers' if f['whole'] else 'values'}"
     evidence = " and ".join(clauses) or values
-    if doubt <= OUT:
+    names_nothing = kind in ("identifier", "code") and not f["whole"]  # numbers with decimals hardly do
+    if doubt <= OUT or names_nothing:
         return Role(column.name, "measure", 1 - doubt, f"may be {_a(kind)}: {evidence}", otherwise=kind)
-    is_exact, exactly = EVIDENCE["exact"]
-    if is_exact(f["exact"]) and kind in ("code", "weight"):
-        return Role(column.name, "total", doubt, exactly(column, f))
-    if max(f["steps"], f["steps in"]) > LAGGED and kind != "time":
-        kind = "counter"
-    elif f["distinct share"] == 1 and not (kind == "time" and f["monotone"]):
-        kind = "identifier"
+    if kind == "total":
+        return Role(column.name, kind, doubt, EVIDENCE["exact"][1](column, f))
     return Role(column.name, kind, doubt, f"looks like {_a(kind)}: {evidence}")
+
+
+def _kind(f: Mapping[str, float], learned: Kind) -> Kind:
+    """Return what a column is that is no measure: by exact evidence, else as learned from others."""
+    if EVIDENCE["exact"][0](f["exact"]) and (learned in ("code", "weight") or not f["whole"]):
+        return "total"
+    if max(f["steps"], f["steps in"]) > LAGGED and learned != "time":
+        return "counter"
+    if f["year"] and learned == "code":
+        return "time"
+    ordered = f["monotone"] or f["year"] or f["rising in"] > LAGGED
+    if f["distinct share"] == 1 and f["whole"] and not (learned == "time" and f["monotone"]):
+        return "identifier"
+    return "code" if learned == "time" and not ordered else learned
 
 
 def _date_in(column: Column) -> str:
