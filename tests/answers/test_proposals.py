@@ -503,7 +503,7 @@ def test_a_proposed_name_is_one_name_whatever_is_in_it():
     with pytest.raises(DataError, match="do you like it") as error:
         scan(path).read()
     assert f"label=['{name}']" in found.line()
-    assert f'label=["{name}"]' in str(error.value)
+    assert f'drop=["{name}"]' in str(error.value)
     names = '"key, of all"', '"what, then"', '"value, at last"', '"a, b"'
     lines = [f'k{i},"t, {j}",{np.sin(i + 9 * j)},"r, {j * i}"' for i in range(12) for j in range(3)]
     read = as_proposed(io.BytesIO("\n".join([",".join(names), *lines]).encode())).read()

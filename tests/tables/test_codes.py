@@ -3,9 +3,11 @@
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gramian
+import gramian.errors
 from gramian.tables.codes import codes_of
 from gramian.tables.preview import of_numbers
 
@@ -74,12 +76,39 @@ def test_a_code_is_proposed_and_read_as_missing(data_dir):
         assert float(code) not in table.values
 
 
-def test_a_code_that_is_a_value_elsewhere_is_not_proposed():
+def test_a_code_that_is_a_value_elsewhere_is_proposed_for_its_column():
     frame = {
         "answer": np.r_[RATINGS, [99.0] * 9],
         "age": np.r_[AGES, 99.0, AGES[:8]],
         "x": np.r_[WEIGHTS, WEIGHTS[:9]],
     }
     lines = [",".join(frame), *(",".join(map(str, row)) for row in zip(*frame.values(), strict=True))]
-    found = gramian.propose(gramian.scan(io.BytesIO("\n".join(lines).encode())))
-    assert "na_values" not in found.reading
+    data = "\n".join(lines).encode()
+    found = gramian.propose(gramian.scan(io.BytesIO(data)))
+    assert found.reading["na_values"] == ["answer=99"]
+    assert found[0].why.endswith('as a code of missing ones (a value like others in "age")')
+    table = gramian.scan(io.BytesIO(data), **found.reading).read()
+    assert np.isnan(table.values[:, 0]).sum() == 9
+    assert (table.values[:, 1] == 99).sum() == 1
+    again = gramian.propose(gramian.scan(io.BytesIO(data), na_values={"answer": 99}))
+    assert "na_values" not in again.reading
+
+
+def test_missing_values_of_one_column(tmp_path):
+    text = "time;CO;age\n1;2,6;5\n2;-200,0;99\n3;n.d.;7\n4;2,2;-200\n"
+    (tmp_path / "air.csv").write_text(text)
+    pd.DataFrame({"CO": [2.6, -200.0], "T": [-200.0, 3.0]}).to_parquet(tmp_path / "air.parquet")
+    for given in ({"CO": [-200, "n.d."], "age": "99"}, "CO=-200,CO=n.d.,age=99"):
+        table = gramian.scan(tmp_path / "air.csv", na_values=given, missing="em").read()
+        assert np.isnan(table.values).tolist() == [
+            [False] * 3,
+            [False, True, True],
+            [False, True, False],
+            [False] * 3,
+        ]
+        assert table.values[3, 2] == -200
+    table = gramian.scan(tmp_path / "air.parquet", na_values="CO=-200", missing="em").read()
+    assert np.isnan(table.values).tolist() == [[False, False], [True, False]]
+    for file in ("air.csv", "air.parquet"):
+        with pytest.raises(gramian.errors.ParameterError, match=r"na_values='OC': .* has no such column"):
+            gramian.scan(tmp_path / file, na_values="OC=-200").read()

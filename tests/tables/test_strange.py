@@ -305,9 +305,48 @@ def test_long_tables_that_cannot_be_made_wide():
     ):
         with pytest.raises((DataError, ParameterError), match="standard input"):
             read_text(text, **options)
-    for wrong in ("id,x", "id,id,x"):
-        with pytest.raises(ParameterError, match=r"\) is not three columns\. Give the columns of ids, of"):
+    for wrong in ("id", "id,id,x", "id,id"):
+        with pytest.raises(ParameterError, match="is not three columns, or two where years are columns"):
             read_text(twice, pivot=wrong)
+    with pytest.raises(DataError, match=r"no columns of numbers that years name, such as 2015\. Name the"):
+        read_text(twice, pivot="id,x")
+
+
+def countries(absent):
+    """Return a table of 12 countries, 3 indicators and 4 years, of which the last one is empty."""
+    lines = ['"Data Source","World Development Indicators",', "", '"Last Updated Date","2024-05-30",', ""]
+    lines += [
+        '"Country Name","Country Code","Indicator Name","Indicator Code","2018","2019","2020","2021",""'
+    ]
+    for i in range(12):
+        for j in range(3):
+            cells = [str((1 + (i + year) % 5) * 10**j) for year in range(3)] + [absent]
+            cells = [absent if i == j and year > 1 else cell for year, cell in enumerate(cells)]
+            fields = f"Land {i}", f"L{i}", f"What {j}", f"W.{j}", *cells, ""
+            lines.append(",".join(f'"{field}"' for field in fields))
+    return "\n".join(lines)
+
+
+def test_years_across_the_columns_of_countries_and_indicators():
+    of_all, label = "Country Name,Indicator Name", "year,Country Code"
+    for text in (countries(".."), countries("")):
+        data = io.BytesIO(text.encode())
+        found = propose(scan(data))
+        assert found.reading["pivot"] == ["Country Name", "Indicator Name", "2019"]
+        assert f'2019 has most values, in 100.00 % of rows; "{of_all}" takes all years' in found[0].why
+        table = scan(data, pivot=found.reading["pivot"]).read()
+        assert table.feature_names == ("What 0", "What 1", "What 2")
+        assert table.row_names[:2] == ("Land 0", "Land 1")
+        table = read_text(text, pivot=of_all, label=label, missing="em")
+        assert table.row_names[:4] == ("Land 0 2018", "Land 0 2019", "Land 0 2020", "Land 1 2018")
+        assert table.labels[:4].tolist() == [2018, 2019, 2020, 2018]
+        assert table.metadata["Country Code"][:4].tolist() == ["L0", "L0", "L0", "L1"]
+        assert table.values[1].tolist() == [2, 20, 200]
+        assert np.isnan(table.values[2]).tolist() == [True, False, False]
+        assert "36 rows became 36 rows x 3 columns" in table.notes[-1]
+    lines = countries("").splitlines()
+    one = "\n".join(line for line in lines if "What 1" not in line and "What 2" not in line)
+    assert "pivot" not in propose(scan(io.BytesIO(one.encode()))).reading
 
 
 def test_limits_of_detection():
@@ -508,7 +547,9 @@ def test_quality_controls_are_left_out_by_the_fewest_names():
 def test_lines_below_the_header_and_repeated_headers_are_no_rows():
     table = read("questions.csv")
     assert (table.values.shape, table.feature_names) == ((24, 4), ("Q1", "Q2", "Q3", "Q4"))
-    assert "2 lines below the header were left out: 'How old are you?" in table.notes[0]
+    assert "1 line below the header was left out: " in table.notes[0]
+    assert table.notes[1].startswith("line 2 describes the columns: 'How old are you?")
+    assert table.descriptions["Q1"] == seen("questions.csv").columns[0].description == "How old are you?"
     table = read("repeated_header.csv")
     assert (table.values.shape, table.notes[0]) == ((24, 2), "lines that repeat the header were left out")
     words = "a,b\nx,y\n" + "1,2\n3,4\n5,6\n"

@@ -31,6 +31,7 @@ from gramian.statistics.units import (
 from gramian.tables.cells import is_number
 from gramian.tables.codes import codes_of
 from gramian.tables.column_features import chance, tokens
+from gramian.tables.long import YEAR
 from gramian.tables.metadata import as_metadata
 from gramian.tables.names import are_variables
 from gramian.tables.preview import WIDEST, Column, Preview
@@ -66,6 +67,7 @@ MARKED = 0.05  # largest share of texts among numbers that stand for missing val
 COPY, COPIED = 1e-10, 3  # deviation from a column that another one determines; its fewest distinct values
 # Skewness and ratio of the ends of the median column, and share of columns that logarithms improve.
 SKEWED, DECADES, BETTER = 2.0, 100.0, 0.8
+COUNTED = ("log1p", "logcpm")  # transforms of counts; the second one brings rows to one depth
 DEEP_ROWS, DEEPER, FOLLOWED = 4, 1.5, 0.5  # rows, ratio of their sums and r2 with PC1 from which depth counts
 NEAR = 1e-8  # difference of products of such columns with a vector
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
@@ -371,7 +373,34 @@ class _Table:
 
     def proposals(self) -> Iterator[Proposal]:
         """Yield what is proposed."""
-        names_rows, swapped = self.names_rows, self.swaps or self.reading.transpose
+        swapped = bool(self.swaps or self.reading.transpose)
+        uses = list(self._uses(swapped))
+        yield from uses
+        used = {self.reading.id, *(one.value for one in uses if one.option in ("id", "label"))}
+        drops, left, whole = self._left_out(used, swapped)
+        if self.wanted is None:
+            self.doubtful = tuple(self.roles[one.name] for one in left if self.roles[one.name].otherwise)
+            self.alone = left[0].name if len(left) == 1 < self.seen.width else ""
+        if not left:
+            yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
+            return
+        yield from drops
+        transform = self._transform(left, swapped, whole) if self.reading.transform is None else None
+        yield from [transform] if transform else []
+        counts = transform is not None and transform.value in COUNTED
+        left = left if transform is None or counts else _transformed(left, transform.value)
+        units, deviations = None, None
+        if not swapped and not whole and self.reading.transform is None:
+            units, deviations = self._units(left, counts)
+        deviations = deviations if units else None
+        yield from self._missing(left, deviations, swapped)
+        yield from [units] if units else []
+        if self.method == "kernel-pca":
+            yield from _kernel(None if swapped else _sample(left, deviations), self.parameters)
+
+    def _uses(self, swapped: bool) -> Iterator[Proposal]:
+        """Yield what rows are, and which columns name or label them."""
+        names_rows = self.names_rows
         if self.swaps and names_rows is not None:
             why = f'"{names_rows.value}" names genes, elements or the like, and samples are usually rows'
             yield Proposal("transpose", True, why, {"rows": self.rows, "columns": self.seen.width})
@@ -381,7 +410,9 @@ class _Table:
         free = self.reading.label is None and self.reading.labels_from is None and not swapped
         if free and (label := self._label(used)) is not None:
             yield label
-            used.add(label.value)
+
+    def _left_out(self, used: set[Any], swapped: bool) -> tuple[list[Proposal], list[Column], dict[str, Any]]:
+        """Return the columns to leave out, those that stay, and evidence that these are parts of a whole."""
         candidates = [column for column in self.free if column.name not in used]
         drops = [] if self.wanted is not None else list(self._drops(candidates))
         numbers = [one for one in candidates if one.sample is not None and one.distinct]
@@ -393,18 +424,12 @@ class _Table:
         drops = [one for one in drops if one.value not in {column.name for column in left}]
         summed = self.seen.named and self.wanted is None and not swapped and self.rows >= FEWEST
         sums, whole = _sums(left) if summed else ([], dict[str, Any]())
-        drops, left = drops + sums, [one for one in left if one.name not in {each.value for each in sums}]
-        if self.wanted is None:
-            self.doubtful = tuple(self.roles[one.name] for one in left if self.roles[one.name].otherwise)
-            self.alone = left[0].name if len(left) == 1 < self.seen.width else ""
-        if not left:
-            yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
-            return
-        yield from drops
-        plain = self.reading.transform is None and self.every and self.rows >= FEWEST
-        counts = self.reading.transform is None and not self.block and _are_counts(left)
-        kind = ""
-        if counts:
+        gone = {one.value for one in sums}
+        return drops + sums, [one for one in left if one.name not in gone], whole
+
+    def _transform(self, left: Sequence[Column], swapped: bool, whole: Mapping[str, Any]) -> Proposal | None:
+        """Return the transform that counts, parts of a whole, or skewed amounts need."""
+        if not self.block and _are_counts(left):
             samples = _sample(left).T if swapped else _sample(left)
             why, evidence = "whole numbers without an upper end, and skewed: counts", depth_effect(samples)
             deep = evidence["ratio"] >= DEEPER and evidence["r2"] >= FOLLOWED
@@ -414,27 +439,16 @@ class _Table:
                     f"(r2 = {evidence['r2']:.2f}) unless they are brought to one depth"
                 )
             evidence["largest"] = max(column.high or 0.0 for column in left)
-            yield Proposal("transform", "logcpm" if deep else "log1p", why, evidence)
-        elif plain and whole:
-            kind = "sqrt" if whole["zeros"] else "clr"
+            return Proposal("transform", COUNTED[deep], why, evidence)
+        plain = self.every and self.rows >= FEWEST
+        if plain and whole:
             why = f"columns are parts of a whole and sum to {whole['sum']}"
-            why += "; zeros have no log-ratio" if kind == "sqrt" else ""
-            yield Proposal("transform", kind, why, whole)
-        elif plain and (evidence := _wants_logarithms(left)):
-            kind = "log"
-            why = f"positive, over powers of ten, and skewed: {evidence['skewness']:.2g} in the median column"
-            yield Proposal("transform", kind, why, evidence)
-        if kind:
-            left = _transformed(left, kind)
-        units, deviations = None, None
-        if not swapped and not whole and self.reading.transform is None:
-            units, deviations = self._units(left, counts)
-        deviations = deviations if units else None
-        yield from self._missing(left, deviations, swapped)
-        if units is not None:
-            yield units
-        if self.method == "kernel-pca":
-            yield from _kernel(None if swapped else _sample(left, deviations), self.parameters)
+            why += "; zeros have no log-ratio" if whole["zeros"] else ""
+            return Proposal("transform", "sqrt" if whole["zeros"] else "clr", why, whole)
+        if not plain or not (skewed := _wants_logarithms(left)):
+            return None
+        why = f"positive, over powers of ten, and skewed: {skewed['skewness']:.2g} in the median column"
+        return Proposal("transform", "log", why, skewed)
 
     # ------------------------------------------------------------ uses of columns
 
@@ -815,14 +829,17 @@ def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     texts = [name for name, some in seen.marks.items() if name in wanted and sum(some.values()) <= few]
     times = sum((Counter(seen.marks[name]) for name in texts), Counter[str]())
     but = " and ".join(f'"{text}" ({counted(n, "time")})' for text, n in times.items())
-    parts, codes = [(texts, "are", f"numbers but for {but}")], _codes(free, chosen)
-    block = _block(free)
-    if zeros := [one.name for one in free if one.name in block and one.low == 0 and "0" not in chosen]:
-        codes[0.0] = zeros
-    for code, names in codes.items():
+    parts, found, block = [(texts, "are", f"numbers but for {but}")], [*times], _block(free)
+    zeros = [one.name for one in free if one.name in block and one.low == 0 and "0" not in chosen]
+    if zeros:
+        parts.append((zeros, "have", '0, which means "not measured" in tables of proteins'))
+        found.append("0")
+    for code, names in _codes(free, chosen).items():
+        elsewhere = _have(code, [one for one in free if one.name not in names])
+        but = f" (a value like others in {_quoted(elsewhere)})" if elsewhere else ""
         apart = "apart from all other values, as a code of missing ones"
-        meaning = 'which means "not measured" in tables of proteins' if names is zeros else apart
-        parts.append((names, "have", f"{code:.12g}, {meaning}"))
+        parts.append((names, "have", f"{code}, {apart}{but}"))
+        found += [f"{name}={code}" for name in names] if elsewhere else [code]
     infinite = [] if chosen.intersection(INFINITE) else [(one.name, one.infinite) for one in free]
     beyond = {name: int(np.bitwise_count(bits).sum()) for name, bits in infinite if bits is not None}
     parts.append(([*beyond], "have", counted(sum(beyond.values()), "infinite value")))
@@ -832,7 +849,7 @@ def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
         for some, verb, what in parts
         if some
     )
-    found = [*times, *(f"{code:.12g}" for code in codes), *(INFINITE if beyond else ())]
+    found += INFINITE if beyond else ()
     columns = list(dict.fromkeys(name for some, *_ in parts for name in some))
     return Proposal("na_values", found, "; ".join(said), {"columns": columns}) if found else None
 
@@ -869,19 +886,19 @@ def _odd_rows(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     return Proposal("exclude", entries, why, {"columns": list({name: None for name, *_ in seen.odd_rows})})
 
 
-def _codes(columns: Sequence[Column], chosen: Collection[str]) -> dict[float, list[str]]:
-    """Return numbers that stand for missing values, and their columns; none that is a value elsewhere."""
-    found: dict[float, list[str]] = {}
+def _codes(columns: Sequence[Column], chosen: Collection[str]) -> dict[str, list[str]]:
+    """Return numbers that stand for missing values, and their columns."""
+    found: dict[str, list[str]] = {}
     for column in columns:
-        for code in codes_of(column):
-            if f"{code:.12g}" not in chosen:
+        for code in (f"{number:.12g}" for number in codes_of(column)):
+            if not {code, f"{column.name}={code}"}.intersection(chosen):
                 found.setdefault(code, []).append(column.name)
-    samples = {one.name: one.sample for one in columns if one.sample is not None}
+    return found
 
-    def is_elsewhere(code: float, names: Collection[str]) -> bool:
-        return any(bool((x == code).any()) for name, x in samples.items() if name not in names)
 
-    return {code: names for code, names in found.items() if not is_elsewhere(code, names)}
+def _have(code: str, columns: Iterable[Column]) -> list[str]:
+    """Return the columns that have a number."""
+    return [one.name for one in columns if one.sample is not None and (one.sample == float(code)).any()]
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -900,7 +917,14 @@ def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     chosen = ("columns", "id", "label", "drop", "weights", "transpose", "pivot")
     if seen.long is None or any(getattr(reading, one) for one in chosen):
         return None
-    why = f'each row has one value, of the variable that "{seen.long[1]}" names'
+    id, variable, value = seen.long
+    why = f'each row has one value, of the variable that "{variable}" names'
+    if YEAR.fullmatch(value):
+        (year,) = (one for one in seen.columns if one.name == value)
+        why = (
+            f'each row has a variable that "{variable}" names, and a column for each year. {value} has most'
+            f' values, in {percent(1 - year.missing / seen.rows)} of rows; "{id},{variable}" takes all years'
+        )
     return Proposal("pivot", list(seen.long), why, {"columns": list(seen.long)})
 
 

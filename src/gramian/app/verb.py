@@ -490,11 +490,11 @@ def reading(
         Literal["error", "leave-out"] | None, Option(usual="leave-out with a warning", local=True)
     ] = None,
     size: Annotated[str | None, Option("WxH")] = None,
-    na_values: Annotated[Names, Option("A,B,..")] = None,
+    na_values: Annotated[Names, Option("A,COLUMN=B,..")] = None,
     header: Annotated[int | None, Option("LINE")] = None,
     skip_footer: Annotated[int | None, Option("COUNT")] = None,
     skip_after_header: Annotated[int | None, Option("COUNT")] = None,
-    pivot: Annotated[Names, Option("ID,VARIABLE,VALUE")] = None,
+    pivot: Annotated[Names, Option("ID,VARIABLE[,VALUE]")] = None,
     answers: Annotated[Names, Option("A,B,..")] = None,
     below_limit: Annotated[Literal["missing", "half"] | None, Option()] = None,
     slips: Annotated[Literal["read", "missing"] | None, Option()] = None,

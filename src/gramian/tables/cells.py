@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 # ---------------------------------------------------------------- missing values
 
-MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>",
+MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "..", "N/A", "n/a", "NULL", "#N/A", "<NA>",
                   "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")  # fmt: skip
 NOTHING = re.compile(r"[-\u2013\u2014.*?_/\\]*")  # stands for no value, and names nothing
 

@@ -29,14 +29,19 @@ from gramian.errors import DataError, ParameterError, shortened
 from gramian.tables import stored, strings
 from gramian.tables.labels import label_texts
 from gramian.tables.layout import INDEX_NAMES, Layout
-from gramian.tables.reading import ReadingOptions, group_column, one_name, pick_columns, pick_rows
+from gramian.tables.reading import (
+    ReadingOptions,
+    group_column,
+    na_values_of,
+    pick_columns,
+    pick_rows,
+)
 from gramian.tables.source import whole_within
 from gramian.tables.table import LOGICAL, Expected, Table, label_fields, repeated_note, unique_names
 from gramian.tables.times import set_back, times_of
 
-_MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
+_OF_HEADER = 3  # first rows that may be parts of a header
 _MIDNIGHT = " 00:00:00"
-_FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
 KEPT = 8 << 20  # bytes of parsed columns that are kept for the next pass
 MOST_SPELLED = 200  # groups in whose names a slip is looked for
@@ -60,10 +65,14 @@ class ColumnSource:
         What separates the fields of a text, in which numbers may be written in several ways; else None.
     na_values : tuple of str
         Texts that stand for a missing value, in addition to the usual ones.
+    na_of : mapping of int to tuple of str
+        Others in single columns, by their places.
     notes : tuple of str
         What was decided about the file; complete after a pass over it.
     units : mapping of str to str
         Units of columns, by their names.
+    descriptions : mapping of str to str
+        What the file says of columns below its header, such as the text of a question, by their names.
     levels : mapping of str to tuple of str
         Ordered categories of columns, by their names; complete after a pass over them.
     header : int
@@ -81,8 +90,10 @@ class ColumnSource:
     path: Path | None = None
     separator: str | None = None
     na_values: tuple[str, ...] = ()
+    na_of: Mapping[int, tuple[str, ...]] = MappingProxyType({})
     notes: tuple[str, ...] = ()
     units: Mapping[str, str] = MappingProxyType({})
+    descriptions: Mapping[str, str] = MappingProxyType({})
     levels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     header: int = 0
     first_lines: tuple[tuple[str, ...], ...] = ()
@@ -111,8 +122,13 @@ class ColumnSource:
     def _lay_out(self, layout: Layout, names: tuple[str, ...] | None) -> None:
         self._layout, self.names, self.header = layout, names, layout.header
         self.notes += layout.notes
-        units = zip(self.column_names or (), layout.units or (), strict=False)
-        self.units = {name: unit for name, unit in units if unit}
+        self.units, self.descriptions = (
+            {name: text for name, text in zip(self.column_names or (), texts, strict=False) if text}
+            for texts in (layout.units or (), layout.descriptions)
+        )
+        columns = self.column_names or tuple(map(str, range(layout.n_fields)))
+        self.na_values, of_columns = na_values_of(self.na_values, columns, self.source)
+        self.na_of = {columns.index(name): marks for name, marks in of_columns.items()}
 
     def _note(self, note: str) -> None:
         self.notes = self.notes if note in self.notes else (*self.notes, note)
@@ -207,16 +223,22 @@ def batches_of(
     state = _state(source)
     if state is not None and _kept and _kept[0] == state and _kept[3] == _digest(state[0]):
         source.notes = _kept[2]
-        yield from _kept[1]
+        yield from (_without_marks(source, batch) for batch in _kept[1])
         return
     batches, size = [], 0
     for batch in source.batches(limit, plain):
         size += sum(column.nbytes for column in batch)
         if size <= KEPT:
             batches.append(batch)
-        yield batch
+        yield _without_marks(source, batch)
     if state is not None and size <= KEPT and not plain:
         _kept[:] = state, batches, source.notes, _digest(state[0])
+
+
+def _without_marks(source: ColumnSource, batch: list[Any]) -> list[Any]:
+    """Return a batch without the missing values of single columns."""
+    changed = {at: strings.without_marks_of(batch[at], marks) for at, marks in source.na_of.items()}
+    return [changed.get(at, column) for at, column in enumerate(batch)] if changed else batch
 
 
 def _state(source: ColumnSource) -> tuple[Any, ...] | None:
@@ -648,7 +670,7 @@ class _Growing:
             odd = {place: column for place, column in columns.items() if not is_number(column)}
         if odd or not columns:
             rows = Columns(batch, source, self.reading, start) if arrays is None else self.columns
-            raise refuse_text(rows, self.values, [*odd], self.reading, self.id, self.expected)
+            raise refuse_text(rows, self.values, [*odd], self.reading, self.expected)
         for place, some in self.aside.items():
             some.append(batch[place])
         self.logical &= {place for place, column in columns.items() if pa.types.is_boolean(column.type)}
@@ -659,6 +681,7 @@ class _Growing:
     def table(self, within: int | None) -> Table:
         """Return the rows that were asked for."""
         source, reading, names, units = self.source, self.reading, self.columns.names, self.columns.units
+        texts = source.descriptions
         rows = pick_rows(self.n_rows, reading.rows, source.source)
         wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
         spelled = tuple(spelling_notes({name: wholes[place] for name, place in self.roles.labels.items()}))
@@ -707,6 +730,7 @@ class _Growing:
             weights=None if weights is None else labels(weights, None),
             groups={name: labels(at) for name, at in self.roles.groups.items()},
             units={name: units[name] for name in features if name in units},
+            descriptions={name: texts[name] for name in features if name in texts},
             levels=source.levels,
         )
 
@@ -864,7 +888,6 @@ def refuse_text(
     value_columns: Sequence[int],
     wrong: Sequence[int],
     reading: ReadingOptions,
-    id_column: int | None,
     expected: Expected | None = None,
 ) -> DataError:
     """Return the error that names the columns of text, and one way to read the table."""
@@ -878,28 +901,31 @@ def refuse_text(
         shown = f": {_describe(columns, text, slips)}" if text else ""
         advice = "At least one column must hold numbers and not be dropped, an id or a label."
         return DataError(f"{name} has no numeric columns{shown}. {why}{advice}")
-    if header:
-        options: dict[str, Any] = {"header": header}
-    elif expected is None:
-        numbers = {place: marks.get(place, {}) for place in (*meant, *marks)}
-        options = _advised(columns, value_columns, text, numbers, reading, id_column)
-    else:  # a model needs its columns, and perhaps complete rows
-        options = _with_marks(reading, marks) if {*text} == {*marks, *meant} else {}
-        complete = expected.holes or expected.means is not None or reading.missing is not None
-        options |= {"missing": "drop-rows"} if options and not complete else {}
-    options |= {"slips": "read"} if meant and (options or expected is None) else {}
+    numbers = [at for at in value_columns if at not in text or at in marks or at in meant]
+    empty = [at for at in numbers if columns.arrays[at].null_count == len(columns.arrays[at])]
+    rest = [columns.names[at] for at in (*text, *empty) if at not in marks and at not in meant]
+    options: dict[str, Any] = {"header": header} if header else {}
+    if not (header or (rest and expected is not None)):  # a model needs its columns
+        if rest and (reading.columns is not None or len(rest) > max(NAMES_SHOWN, len(numbers))):
+            options["columns"] = [columns.names[at] for at in numbers if at not in empty]
+        elif rest:
+            options["drop"] = [*(reading.drop or ()), *rest]
+        if words := dict.fromkeys(text for counts in marks.values() for text in counts):
+            options["na_values"] = [*(reading.na_values or ()), *words]
+        holes = words or any(columns.arrays[at].null_count for at in numbers if at not in (*text, *empty))
+        if expected is None:
+            options |= {"missing": "mean"} if holes and reading.missing is None else {}
+        elif words and not (expected.holes or expected.means is not None or reading.missing is not None):
+            options["missing"] = "drop-rows"
+        options |= {"slips": "read"} if meant else {}
     holding = counted(len(text), "column that holds", "columns that hold")
     what = f"{name} has {holding} no numbers: {_describe(columns, text, slips)}. {why}".rstrip()
-    call = ", ".join(f"{name}={_as_python(value)}" for name, value in options.items() if value != ())
-    check = "Check that this is the right file, and how its numbers are written."
-    advice = f"The model was fitted on numbers in such columns. {check}"
-    return DataError(what, f"Read it with {call}." if call else advice)
-
-
-def _with_marks(reading: ReadingOptions, marks: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
-    """Return the option that makes missing values of marks as well."""
-    texts = dict.fromkeys(text for counts in marks.values() for text in counts)
-    return {"na_values": (*(reading.na_values or ()), *texts)} if texts else {}
+    call = ", ".join(f"{name}={_as_python(value)}" for name, value in options.items())
+    if not call:
+        check = "Check that this is the right file, and how its numbers are written."
+        return DataError(what, f"The model was fitted on numbers in such columns. {check}")
+    how = "Do as gramian.propose suggests, or read" if expected is None and not header else "Read"
+    return DataError(what, f"{how} it with {call}.")
 
 
 def _as_python(value: Any) -> str:
@@ -907,43 +933,6 @@ def _as_python(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_as_python, value))}]"
     return json.dumps(str(value), ensure_ascii=False) if isinstance(value, str) else repr(value)
-
-
-def _advised(
-    columns: Columns,
-    value_columns: Sequence[int],
-    text: Sequence[int],
-    marks: Mapping[int, Mapping[str, int]],
-    reading: ReadingOptions,
-    id_column: int | None,
-) -> dict[str, Any]:
-    """Return options with which the table is read: uses of columns of text, and what missing values do."""
-    names, arrays, n_rows = columns.names, columns.arrays, len(columns.arrays[0])
-    empty = [at for at in value_columns if at not in text and arrays[at].null_count == n_rows]
-    numbers = [at for at in value_columns if at not in empty and (at not in text or at in marks)]
-    rest = [at for at in text if at not in marks] + empty
-    options: dict[str, Any] = {}
-    if not columns.first_row:  # later rows of a file do not show groups
-        words = [at for at in rest if is_text(arrays[at]) and not _is_mostly_numbers(arrays[at])]
-        most = min(_MOST_GROUPS, n_rows // 2)
-        groups = [at for at in words if 2 <= pc.count_distinct(arrays[at]).as_py() <= most]
-        unique = [at for at in words if all_different(arrays[at])]
-        if groups and reading.label is None and reading.labels_from is None:
-            options["label"] = one_name(names[groups[0]])
-            rest.remove(groups[0])
-        if unique and id_column is None and reading.id is None:
-            options["id"] = names[unique[0]]
-            rest.remove(unique[0])
-    if reading.columns is not None or len(rest) > max(NAMES_SHOWN, len(numbers)):
-        options |= {"columns": tuple(names[at] for at in numbers), "drop": ()}
-    elif rest:
-        options["drop"] = (*(reading.drop or ()), *(names[at] for at in rest))
-    options |= _with_marks(reading, marks)
-    holes = [pc.is_null(arrays[at]) for at in numbers if arrays[at].null_count or marks.get(at)]
-    if reading.missing is None and holes:
-        incomplete = n_rows if any(marks.values()) else pc.sum(reduce(pc.or_, holes)).as_py()
-        options["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= n_rows else "mean"
-    return options
 
 
 def _header_line(columns: Columns, text: Sequence[int]) -> int:

@@ -85,6 +85,8 @@ class Layout:
         The line of the header, counted from 1; 0 if there is none.
     units : tuple of str or None
         One for each column, "" where there is none.
+    descriptions : tuple of str
+        Texts of a line below the header, such as questions; none if there is no such line.
     notes : tuple of str
         What a reader of the table should know: what was left out, and why.
     plain : bool
@@ -97,6 +99,7 @@ class Layout:
     skipped: int = 0
     header: int = 0
     units: tuple[str, ...] | None = None
+    descriptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     plain: bool = True
 
@@ -361,8 +364,12 @@ class _Table:
         units = None
         if place.units is not None:
             units = tuple(map(cells.unit_of, (*self._fields(place.units), *[""] * n_fields)[:n_fields]))
+        told = next((index for index in below if self._describes(index)), None)
+        below = [index for index in below if index != told]
         notes: tuple[str, ...] = () if names else (NO_HEADER,)
         notes += self._said(place, above, below) if header is None else ()
+        if told is not None:
+            notes += (f"{self.word} {self.lines[told].number} describes the columns: {self._quoted(told)}",)
         if comments:
             many = counted(comments, "comment line was", "comment lines were")
             notes += (f"{many} left out at the top",)
@@ -373,9 +380,15 @@ class _Table:
             self.lines[first - 1].end if first else 0,
             header=0 if at is None else self.lines[at].number,
             units=units,
+            descriptions=() if told is None else tuple(field.strip() for field in self._fields(told)),
             notes=notes,
             plain=plain and all(len(self._fields(index)) == n_fields for index in self.filled),
         )
+
+    def _describes(self, index: int) -> bool:
+        """Say whether a line has texts of several words for most columns."""
+        texts = [re.fullmatch(r"[^{]\S*\s.*", field, re.DOTALL) for field in self.lines[index].filled]
+        return 2 * sum(map(bool, texts)) > len(texts)
 
     def _requested(self, header: int) -> _Place:
         """Return the place of a table whose header is in a line, 0 for none."""

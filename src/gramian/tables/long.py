@@ -1,8 +1,12 @@
-"""Long tables: which columns are ids, names of variables and values, and the wide table of them."""
+"""Long tables: which columns are ids, names of variables and values, and the wide table of them.
+
+Values may also stand in a column for each year, as in tables of countries and indicators.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -13,6 +17,7 @@ import pyarrow.compute as pc
 
 from gramian.core.arrays import require_memory
 from gramian.core.checks import counted
+from gramian.core.records import FloatArray, IntArray
 from gramian.errors import DataError
 from gramian.tables.columns import Columns, ColumnsInMemory, ColumnSource, as_names, is_number
 from gramian.tables.reading import ReadingOptions, unknown_columns
@@ -20,14 +25,20 @@ from gramian.tables.reading import ReadingOptions, unknown_columns
 FEWEST = (3, 2)  # ids and variables
 MOST = 1000  # variables
 _TIMES = 6  # as much memory as a file: its text, its columns and the wide table
-FULL = 0.9  # of the wide table, at least: so an id stands in several rows
+FULL, BY_YEAR = 0.9, 0.5  # of the wide table, at least: so an id stands in several rows; of columns of years
+YEAR = re.compile(r"(1[5-9]\d\d|2[01]\d\d)( \[YR\1\])?")  # name of a column of values
+FEWEST_YEARS = 3
+YEARS = "year"  # what labels may name, of rows that are years of an id
+VARIABLE = re.compile(
+    "indicator|series|variable|item|measure|subject", re.IGNORECASE
+)  # name of such a column
 
 
 def find_long(names: Sequence[str], arrays: Sequence[Any]) -> tuple[str, str, str] | None:
     """Return the columns of ids, of names of variables and of values, if a table is long.
 
-    It has one column of values, which are no row numbers. Its ids and its variables repeat, each pair of them
-    stands once, and nearly all pairs are there.
+    It has one column of values, which are no row numbers, or one for each year, of which the fullest is
+    returned. Its ids and its variables repeat, each pair of them stands once, and nearly all pairs are there.
 
     Parameters
     ----------
@@ -41,19 +52,24 @@ def find_long(names: Sequence[str], arrays: Sequence[Any]) -> tuple[str, str, st
     ('id', 'test', 'score')
     """
     rows = len(arrays[0]) if arrays else 0
-    numbers = [place for place, one in enumerate(arrays) if _is_number(one.type)]
-    if not 1 <= len(numbers) <= 2 or rows < FEWEST[0] * FEWEST[1]:
+    years = [place for place, name in enumerate(names) if YEAR.fullmatch(name) and is_number(arrays[place])]
+    years = years if len(years) >= FEWEST_YEARS else []
+    numbers = [place for place, one in enumerate(arrays) if _is_number(one.type) and place not in years]
+    if len(numbers) > 2 or not (numbers or years) or rows < FEWEST[0] * FEWEST[1]:
         return None
+    fullest = sorted(years, key=lambda place: (arrays[place].null_count, -place))[:1]
     counters = [place for place in numbers if _counts_rows(arrays[place])]
-    counts = {place: _repeats(one, rows) for place, one in enumerate(arrays)}
+    counts = {place: _repeats(one, rows) for place, one in enumerate(arrays) if place not in years}
+    named = {place for place in counts if years and VARIABLE.search(names[place])}
     candidates: list[tuple[int, int, int, int]] = []
     for id, variable in permutations([place for place, count in counts.items() if count], 2):
         ids, variables = counts[id], counts[variable]
-        values = [place for place in numbers if place != id]
+        values = fullest or [place for place in numbers if place != id]
         if len(values) != 1 or not pa.types.is_string(arrays[variable].type) or values[0] in counters:
             continue
-        fits = FEWEST[0] <= ids and FEWEST[1] <= variables <= min(MOST, ids)
-        if fits and ids * variables * FULL <= rows <= ids * variables:
+        fits = variable in named and id not in named if named else variables <= ids
+        fits &= FEWEST[0] <= ids and FEWEST[1] <= variables <= MOST * (1 + len(years))
+        if fits and ids * variables * (BY_YEAR if years else FULL) <= rows <= ids * variables:
             candidates.append((ids * variables, id, variable, values[0]))
     for _, id, variable, value in sorted(candidates):
         pairs = (codes(arrays[id])[0] << 32) + codes(arrays[variable])[0]
@@ -96,7 +112,8 @@ def codes(column: Any) -> tuple[Any, Any]:
 def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource, ReadingOptions]:
     """Return a long table as a wide one, in memory: a row for each id, NaN where a value is absent.
 
-    Rows are in the order in which ids occur, or in that of time where ids are times.
+    Rows are in the order in which ids occur, or in that of time where ids are times. Without a column of
+    values these stand in a column for each year, and each id has a row for each year that has a value.
 
     Columns that are labels or weights need one value for each id; others are left out.
 
@@ -109,7 +126,7 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     MemoryLimitError
         If the table may not fit.
     """
-    name = source.source
+    name, (called, of, *_) = source.source, reading.pivot
     if source.path is not None:
         advice = "Give a part of it, or a wide table"
         require_memory(_TIMES * source.path.stat().st_size, f"A pivot of {name}", advice)
@@ -117,21 +134,22 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     position = {column: place for place, column in enumerate(columns.names)}
     if unknown := [one for one in reading.pivot if one not in position]:
         raise unknown_columns("pivot", unknown, columns.names, name)
-    id, variable, value = (columns.arrays[position[one]] for one in reading.pivot)
-    id = id if pa.types.is_temporal(id.type) else columns.as_file_has(reading.pivot[0])
-    variable = columns.as_file_has(reading.pivot[1])
-    if not is_number(value):
-        raise DataError(
-            f"The column {reading.pivot[2]!r} of {name} holds no numbers.",
-            'Name the column of values last: pivot="ID,VARIABLE,VALUE".',
-        )
-    for column, called in zip((id, variable), reading.pivot, strict=False):
+    id, variable = columns.arrays[position[called]], columns.as_file_has(of)
+    id = id if pa.types.is_temporal(id.type) else columns.as_file_has(called)
+    for column, its_name in ((id, called), (variable, of)):
         if column.null_count:
             row = pc.index(pc.is_null(column), pa.scalar(True)).as_py()
             raise DataError(
-                f"{called!r} is empty in row {row} of {name}. Every value needs an id and a name."
+                f"{its_name!r} is empty in row {row} of {name}. Every value needs an id and a name."
             )
     (rows, ids), (places, variables) = codes(id), codes(variable)
+    across, lines = len(reading.pivot) == 2, np.arange(len(rows))
+    years = _of_years(columns) if across else {}
+    if across:
+        rows, ids, lines, values, when = _by_year(rows, ids, years)
+        places = places[lines]
+    else:
+        values = _of_column(columns.arrays[position[reading.pivot[2]]], reading.pivot[2], name)
     if by_time := pa.types.is_temporal(ids.type):  # not by the first value, which some times lack
         order = pc.sort_indices(ids)
         rows, ids = np.argsort(order.to_numpy())[rows], ids.take(order)
@@ -141,29 +159,64 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
         row = int(np.setdiff1d(np.arange(len(rows)), first)[0])
         raise DataError(
             f"{name} has several values of {variables[int(places[row])].as_py()!r} for "
-            f"{ids[int(rows[row])].as_py()!r}, the second one in row {row}.",
+            f"{ids[int(rows[row])].as_py()!r}, the second one in row {lines[row]}.",
             "Take their mean first, or name another column of ids.",
         )
     require_memory(8 * n * d, f"{name} as a table of {n:,} x {d:,}", "Use fewer variables")
     wide = np.full((d, n), np.nan)
-    wide[places, rows] = value.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    start = pa.array(np.unique(rows, return_index=True)[1])
+    wide[places, rows] = values
+    start = lines[np.unique(rows, return_index=True)[1]]
     wanted = {*reading.label_columns, reading.weights, *(reading.columns or ()), *(reading.drop or ())}
-    others = [one for one in columns.names if one in wanted and one not in reading.pivot]
-    beside = {one: columns.arrays[position[one]] for one in others}
+    others = [one for one in columns.names if one in wanted and (across or one not in reading.pivot)]
+    beside = {one: columns.arrays[position[one]] for one in others if one not in years}
     beside |= {one: pa.array(columns.labels(position[one])) for one in reading.label_columns if one in beside}
-    for one in [name for name in others if name in (*reading.label_columns, reading.weights)]:
-        values, _ = codes(beside[one])
-        if not np.array_equal(values, values[start.to_numpy()][rows]):
+    for one in [name for name in beside if name in (*reading.label_columns, reading.weights)]:
+        found, _ = codes(beside[one])
+        if not np.array_equal(found[lines], found[start][rows]):
             raise DataError(
                 f"{one!r} of {name} has several values for one {reading.pivot[0]!r}.", "Leave it out."
             )
-    names = (reading.pivot[0], *others, *as_names(variables))
-    arrays = [ids, *(beside[one].take(start) for one in others), *map(pa.array, wide)]
-    absent = counted(n * d - len(rows), "value is absent", "values are absent")
+    title = f"{called} and year" if across else called
+    result = {title: ids} | {one: column.take(pa.array(start)) for one, column in beside.items()}
+    if across and YEARS in wanted:
+        result[YEARS] = when
+    arrays, names = [*result.values(), *map(pa.array, wide)], (*result, *as_names(variables))
+    absent = counted(int(np.isnan(wide).sum()), "value is absent", "values are absent")
     note = (
-        f"{len(rows):,} rows became {n:,} rows x {d:,} columns, one for each {reading.pivot[1]!r}: {absent}"
+        f"{len(columns.arrays[0]):,} rows became {n:,} rows x {d:,} columns, one for each {of!r}: {absent}"
         f"{'; rows are in the order of time' if by_time else ''}"
     )
-    result = ColumnsInMemory(arrays, names, name, (*source.notes, *columns.notes(), note))
-    return result, replace(reading, id=reading.id or reading.pivot[0], pivot=None)
+    source = ColumnsInMemory(arrays, names, name, (*source.notes, *columns.notes(), note))
+    return source, replace(reading, id=reading.id or title, pivot=None)
+
+
+def _of_column(column: Any, called: str, source: str) -> FloatArray:
+    if not is_number(column):
+        raise DataError(
+            f"The column {called!r} of {source} holds no numbers.",
+            'Name the column of values last: pivot="ID,VARIABLE,VALUE".',
+        )
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+
+def _of_years(columns: Columns) -> dict[str, FloatArray]:
+    """Return the numbers of each column that a year names."""
+    every = zip(columns.names, columns.arrays, strict=True)
+    found = {name: one for name, one in every if YEAR.fullmatch(name) and is_number(one)}
+    if len(found) < FEWEST_YEARS:
+        raise DataError(
+            f"{columns.source.source} has no columns of numbers that years name, such as 2015.",
+            'Name the column of values last: pivot="ID,VARIABLE,VALUE".',
+        )
+    return {name: _of_column(one, name, columns.source.source) for name, one in found.items()}
+
+
+def _by_year(rows: IntArray, ids: Any, years: Mapping[str, FloatArray]) -> tuple[Any, ...]:
+    """Return ids with each year that has a value: the places of values, the ids, lines, values and years."""
+    every = np.column_stack([*years.values()])
+    lines, at = np.nonzero(~np.isnan(every))
+    pairs, rows = np.unique(rows[lines] * len(years) + at, return_inverse=True)
+    each, when = np.divmod(pairs, len(years))
+    when = pa.array([name[:4] for name in years]).take(pa.array(when))
+    ids = pc.binary_join_element_wise(ids.take(pa.array(each)).cast(pa.string()), when, " ")
+    return rows, ids, lines, every[lines, at], when.cast(pa.int64())

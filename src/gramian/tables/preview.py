@@ -52,6 +52,8 @@ class Column:
         or infinite.
     unit : str
         Its unit, where the file has one apart from its name: of a row of units, a percent sign or currency.
+    description : str
+        What the file says of it below the header, such as the text of a question.
     infinite : ndarray of uint8 or None
         Of numbers, some of which are infinite: a bit for each row, 1 where one is.
     """
@@ -69,6 +71,7 @@ class Column:
     holes: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
     sample: FloatArray | None = field(default=None, repr=False, compare=False)
     unit: str = ""
+    description: str = ""
     infinite: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
 
 
@@ -248,7 +251,11 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
 
     found = {place: _of_text(names[place], arrays[place]) for place in text}
     found |= zip(numbers, _of_parts([names[at] for at in numbers], len(arrays[0]), some), strict=True)
-    shown = [replace(one, unit=columns.units.get(one.name, "")) for _, one in sorted(found.items())]
+    units, texts = columns.units, columns.source.descriptions
+    shown = [
+        replace(one, unit=units.get(one.name, ""), description=texts.get(one.name, ""))
+        for _, one in sorted(found.items())
+    ]
     every = list(range(len(arrays)))
     place, *_ = find_row_names(columns, ReadingOptions(), None, every)
     row_names = None if place is None else names[place]

@@ -189,6 +189,33 @@ def group_column(entry: str, names: Container[str]) -> str | None:
     return next((entry[:cut] for cut in reversed(cuts) if entry[:cut] in names), None)
 
 
+def na_values_of(
+    entries: Sequence[str], names: Sequence[str], source: str
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Return the texts that stand for missing values in all columns, and those of COLUMN=TEXT by column.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> na_values_of(["-", "CO=-200"], ["CO", "T"], "air.csv")
+    (('-',), {'CO': ('-200',)})
+    """
+    every, single = list[str](), dict[str, tuple[str, ...]]()
+    for entry in entries:
+        column, (begin, equals, _) = group_column(entry, names), entry.partition("=")
+        if column is not None:
+            single[column] = (*single.get(column, ()), entry[len(column) + 1 :])
+        elif not (begin and equals):
+            every.append(entry)
+        elif not isinstance(entry, Remembered):
+            raise unknown_columns("na_values", [begin], names, source)
+    return tuple(every), single
+
+
 def unknown_columns(name: str, unknown: Sequence[str], names: Sequence[str], source: str) -> ParameterError:
     """Return the error for names of no columns, with the closest ones."""
     folded = {name.casefold(): name for name in reversed(names)}

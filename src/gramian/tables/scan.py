@@ -82,10 +82,11 @@ class Scan(reading.ReadingOptions):
         counts the other allele always becomes 2 - x.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
-    na_values : list of str or numbers, or comma-separated str, optional
+    na_values : list of str or numbers, dict of column to such, or comma-separated str, optional
         Texts that stand for a missing value in delimited text, in addition to an empty field, NA,
         NaN, null, ? and the like: ``["-", "."]``. A number matches in any spelling: "-999" also as -999.0,
-        "inf" also as Infinity. Tables without text take numbers only.
+        "inf" also as Infinity. Tables without text take numbers only. ``"COLUMN=VALUE"``, or in Python
+        ``{"age": ["99"]}``, is about one column.
     header : int, optional
         The line of the header in delimited text, or the row of a sheet, counted from 1 as an editor shows it;
         0 if there is none. By default it is found: what stands above it is left out, and a row of units
@@ -95,8 +96,10 @@ class Scan(reading.ReadingOptions):
     skip_after_header : int, optional
         Number of lines below the header to leave out. By default units, kinds of columns and texts of
         questions are found; a number that is given takes their place.
-    pivot : "ID,VARIABLE,VALUE" or list of three str, optional
+    pivot : "ID,VARIABLE,VALUE" or list of str, optional
         Columns of a long table: it becomes a table with a row for each id and a column for each variable.
+        Where years are columns, as in tables of countries and indicators, VALUE is one of them, as
+        "Country Name,Indicator Name,2015"; without VALUE there is a row for each id and year.
     answers : list of str or comma-separated str, optional
         Answers in words of one ordered scale, the lowest first: columns that hold nothing else, in large or
         small letters, become 1, 2, 3, ... The table is read into memory.
@@ -301,11 +304,11 @@ def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
 
 
 def _check_pivot(names: Any) -> tuple[str, ...] | None:
-    three = _check_names("pivot", names)
-    if three is not None and (len(three) != 3 or len(set(three)) != 3):
+    checked = _check_names("pivot", names)
+    if checked is not None and not 2 <= len(checked) == len({*checked}) <= 3:
         how = 'Give the columns of ids, of variables and of values: pivot="ID,VARIABLE,VALUE".'
-        raise ParameterError("pivot", three, "is not three columns", how)
-    return three
+        raise ParameterError("pivot", checked, "is not three columns, or two where years are columns", how)
+    return checked
 
 
 def _check_corrections(cells: Any) -> tuple[str, ...] | None:
@@ -334,7 +337,10 @@ def _check_columns(name: str, names: Any) -> tuple[str, ...] | None:
 
 
 def _as_texts(entries: Any) -> Any:
-    """Write numbers among entries as text; the rest is checked like names."""
+    """Write numbers among entries as text, and those of columns as COLUMN=VALUE; names are checked later."""
+    if isinstance(entries, Mapping):
+        lists = {name: [some] if isinstance(some, str) else _as_texts(some) for name, some in entries.items()}
+        return [f"{name}={one}" for name, some in lists.items() for one in some or ()]
     if entries is None or isinstance(entries, str):
         return entries
     entries = entries.tolist() if hasattr(entries, "tolist") else entries
@@ -421,6 +427,7 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
     scan = reading.ReadingOptions(**options)
     size, (label, *further) = scan.size or (0, 0), scan.label_columns or (scan.label,)
     others = f", {listed(further)} as metadata" if further else ""
+    of_years = " and year" if scan.pivot and len(scan.pivot) == 2 else ""
     sentences = {
         "rows": f"rows {reading.slice_text(scan.rows or slice(None))} were used, counted from 0",
         "exclude": f"rows were left out: {listed(scan.exclude or ())}",
@@ -437,7 +444,7 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
         "header": f"the header was line {scan.header}" if scan.header else "no line was a header",
         "skip_footer": f"{counted(scan.skip_footer or 0, 'last line was', 'last lines were')} left out",
         "skip_after_header": f"{counted(scan.skip_after_header or 0, 'line')} below the header left out",
-        "pivot": f"rows of one {(scan.pivot or ('id',))[0]!r} became one row",
+        "pivot": f"rows of one {(scan.pivot or ('id',))[0]!r}{of_years} became one row",
         "answers": f"{listed(scan.answers or ())} became 1 to {len(scan.answers or ())}",
         "below_limit": f"entries below a limit were read as {scan.below_limit}",
         "slips": f"slips in columns of numbers were {'read as meant' if scan.slips == 'read' else 'missing'}",

@@ -220,6 +220,23 @@ def without_marks(values: Any, na_values: Sequence[str]) -> Any:
     return values
 
 
+def without_marks_of(column: Any, marks: Sequence[str]) -> Any:
+    """Return a column as a file has it, without texts, and numbers in any spelling, that are missing values.
+
+    Examples
+    --------
+    >>> without_marks_of(pa.array(["7.5", "-200,0", " n.d. "]), ["-200", "n.d."]).to_pylist()
+    ['7.5', '', '']
+    """
+    if not pa.types.is_string(column.type):
+        return without_marks(column, marks)
+    text = pc.utf8_trim_whitespace(column)
+    pointed = pc.replace_substring_regex(text, r",(\d\d?)$", r".\1")
+    values = pc.if_else(_matches(pointed, cells.PLAIN), pointed, None).cast(pa.float64())
+    hits = pc.or_(pc.is_in(text, pa.array(marks)), pc.is_null(without_marks(pc.fill_null(values, 0), marks)))
+    return pc.if_else(hits, "", column)
+
+
 def is_one_to_one(texts: Any, numbers: Any) -> bool:
     """Say whether labels are numbers rather than codes such as 01, +49, 100E10 or a number of 20 digits.
 

@@ -136,6 +136,8 @@ class Table:
         What was done about missing values.
     units : mapping of str to str
         Units of columns that a file states apart from their names, by these.
+    descriptions : mapping of str to str
+        What a file says of columns below its header, such as the texts of questions, by their names.
     levels : mapping of str to tuple of str
         Ordered categories that a file states of its labels and metadata, by their names.
     imputed : ndarray of bool, of the shape of the values, or None
@@ -161,6 +163,7 @@ class Table:
     missing: Missing = Missing()
     imputed: npt.NDArray[np.bool_] | None = None
     units: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -382,5 +385,6 @@ def transpose(table: Table) -> Table:
         row_numbers=None,
         column_numbers=None,
         units={},
+        descriptions={},
         notes=notes,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,14 @@ from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.tables import stored
 from gramian.tables.labels import NO_LABEL, has_label
 from gramian.tables.memory import array_rows
-from gramian.tables.reading import IMPUTED, MissingPolicy, Transform, group_column, unknown_columns
+from gramian.tables.reading import (
+    IMPUTED,
+    MissingPolicy,
+    Transform,
+    group_column,
+    na_values_of,
+    unknown_columns,
+)
 from gramian.tables.rows import Holes, Rows, row_text
 from gramian.tables.source import dtype_of_rows
 from gramian.tables.table import Expected, Missing, RowsRequest, Table
@@ -103,25 +110,15 @@ def in_fitted_alleles(table: Table, expected: Expected, unmatched: str | None) -
     if table.feature_names == names and counted_here == alleles:
         return table  # as most are, and those that were looked at before
     where = {name: place for place, name in enumerate(table.feature_names or ())}
-    swapped, unclear, absent = [], {}, []
-    for name in names:
-        fitted, (one, other) = alleles.get(name), (table.alleles or {}).get(name, ("", ""))
-        if name not in where:
-            absent.append(name)
-        elif fitted is None or one == fitted or (not one and other != fitted):
-            continue
-        elif other == fitted and {one, other} not in AMBIGUOUS:
-            swapped.append(name)
-        else:
-            unclear[name] = f"{name!r} ({one or '0'}/{other or '0'}, fitted {fitted})"
+    absent = [name for name in names if name not in where]
+    swapped, unclear = _other_alleles(table, [name for name in names if name in where], alleles)
     if unclear and not leave_out:
-        shown = first_few(list(unclear.values()))
         many = counted(len(unclear), "variant")
         raise DataError(
             f"{table.source} and the fitted data count different alleles of {many}, and it is unclear how to "
-            f"exchange them: {shown}. (A/T and C/G read the same on both strands.) Write both files with the "
-            "same A1 and strand (plink --a1-allele, --flip), or leave such variants out with "
-            'unmatched="leave-out".'
+            f"exchange them: {first_few([*unclear.values()])}. (A/T and C/G read the same on both strands.) "
+            "Write both files with the same A1 and strand (plink --a1-allele, --flip), or leave them out "
+            'with unmatched="leave-out".'
         )
     if (absent and not leave_out) or len(absent) == len(names):
         return table  # whose columns are compared by name
@@ -134,32 +131,56 @@ def in_fitted_alleles(table: Table, expected: Expected, unmatched: str | None) -
         values = values.derived(stored.DerivedRows, f=f, shape=shape, cuts_columns=False, finite=None)
     else:
         values = f(values)
-    notes = []
-    if swapped:
-        many = counted(len(swapped), "variant counts", "variants count")
-        notes.append(f"{many} the other allele and became 2 - x: {listed(swapped)}")
+    notes = _said_of_alleles(table.source, names, swapped, [*unclear], absent, unmatched)
+    counted_alleles = {name: (allele, "") for name, allele in alleles.items()}
+    notes = [*table.notes, *notes]
+    return replace(
+        table, values=values, feature_names=tuple(names), alleles=counted_alleles, notes=tuple(notes)
+    )
+
+
+def _other_alleles(
+    table: Table, names: Sequence[str], fitted: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return variants that count the allele that the model does not, and of which nobody can tell."""
+    swapped, unclear = list[str](), dict[str, str]()
+    for name in names:
+        wanted, (one, other) = fitted.get(name), (table.alleles or {}).get(name, ("", ""))
+        if wanted is None or one == wanted or (not one and other != wanted):
+            continue
+        if other == wanted and {one, other} not in AMBIGUOUS:
+            swapped.append(name)
+        else:
+            unclear[name] = f"{name!r} ({one or '0'}/{other or '0'}, fitted {wanted})"
+    return swapped, unclear
+
+
+def _said_of_alleles(
+    source: str,
+    names: Sequence[str],
+    swapped: Sequence[str],
+    unclear: Sequence[str],
+    absent: Sequence[str],
+    unmatched: str | None,
+) -> list[str]:
+    """Return notes on exchanged variants, and on those that are missing, of which a warning may say so."""
+    many = counted(len(swapped), "variant counts", "variants count")
+    notes = [f"{many} the other allele and became 2 - x: {listed(swapped)}"] if swapped else []
     missing = [
-        f"{counted(len(some), one, many)} as missing, of {len(names):,}: {listed(some)}"
-        for one, many, some in (
-            ("variant of unclear allele counts", "variants of unclear allele count", list(unclear)),
+        f"{counted(len(some), one, several)} as missing, of {len(names):,}: {listed(some)}"
+        for one, several, some in (
+            ("variant of unclear allele counts", "variants of unclear allele count", unclear),
             ("absent variant counts", "absent variants count", absent),
         )
         if some
     ]
-    if missing and unmatched is None:
-        MissingValuesWarning(
-            f"{table.source}: {'; '.join(missing)}. Scores follow from the others; pass "
-            'unmatched="leave-out" if that is expected.'
-        ).warn()
-    else:
-        notes += missing
-    return replace(
-        table,
-        values=values,
-        feature_names=tuple(names),
-        alleles={name: (allele, "") for name, allele in alleles.items()},
-        notes=(*table.notes, *notes),
-    )
+    if not missing or unmatched is not None:
+        return notes + missing
+    MissingValuesWarning(
+        f"{source}: {'; '.join(missing)}. Scores follow from the others; pass "
+        'unmatched="leave-out" if that is expected.'
+    ).warn()
+    return notes
 
 
 # ---- Logarithms, square roots and log-ratios
@@ -365,8 +386,11 @@ def _with_calls(table: Table, holes: Holes) -> tuple[Table, Holes | None]:
 def without_marks(table: Table, na_values: Sequence[str]) -> Table:
     """Return a table that holds no text, with NaN for the numbers that stand for missing values."""
     values, hint = table.values, "Leave it out."
+    names = table.feature_names or tuple(map(str, table.column_numbers or range(values.shape[1])))
+    every, single = na_values_of(na_values, names, table.source)
     try:
-        marks = [float(mark) for mark in na_values]
+        marks = [float(mark) for mark in every]
+        of_columns = {names.index(name): [*map(float, some)] for name, some in single.items()}
     except ValueError:
         raise ParameterError(
             "na_values", allowed=f"does not apply to {table.source}, which holds no text", hint=hint
@@ -378,6 +402,8 @@ def without_marks(table: Table, na_values: Sequence[str]) -> Table:
             hint=hint,
         )
     hits = np.isin(values, marks)
+    for place, some in of_columns.items():
+        hits[:, place] |= np.isin(values[:, place], some)
     return replace(table, values=np.where(hits, np.nan, values)) if hits.any() else table
 
 

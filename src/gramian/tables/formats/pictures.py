@@ -416,19 +416,7 @@ def array_of_pictures(
                 )
             usable.append((picture, form))
     require_some(len(usable))
-    form = usable[0][1]
-    if size is not None:
-        form = replace(form, width=size[0], height=size[1])
-    for picture, other in usable:
-        if other.dtype != form.dtype or (size is None and other != form):
-            raise _different(usable[0][0].name, form, picture.name, other)
-    for kind, one, many, what in (
-        ("animated", "picture has", "pictures have", "several frames, and only the first was used"),
-        ("transparent", "picture with transparency was", "pictures with transparency were", "laid on white"),
-        ("coloured", "colour picture was", "colour pictures were", "made grey (ITU-R 601-2 luma)"),
-    ):
-        count = sum(getattr(form, kind) for _, form in usable)
-        notes += (f"{counted(count, one, many)} {what}",) if count else ()
+    form = _common_form(usable, size)
     shape, digest = (len(usable), form.height, form.width), hashlib.sha256()
 
     def grey() -> Iterator[npt.NDArray[Any]]:
@@ -462,10 +450,33 @@ def array_of_pictures(
         read,
         lazy=lazy,
         row_names=tuple(readable(picture.name) for picture, _ in usable),
-        notes=notes,
+        notes=(*notes, *_changes(usable)),
         sha256=digest.hexdigest,
         hashed="the names and contents of the pictures",
     )
+
+
+def _common_form(
+    usable: Sequence[tuple[PictureFile, PictureForm]], size: tuple[int, int] | None
+) -> PictureForm:
+    """Return the form that all pictures get; they must be alike but for what resizing changes."""
+    first, form = usable[0]
+    form = form if size is None else replace(form, width=size[0], height=size[1])
+    for picture, other in usable:
+        if other.dtype != form.dtype or (size is None and other != form):
+            raise _different(first.name, form, picture.name, other)
+    return form
+
+
+def _changes(usable: Sequence[tuple[PictureFile, PictureForm]]) -> Iterator[str]:
+    """Yield what decoding changes, and in how many pictures."""
+    for kind, one, many, what in (
+        ("animated", "picture has", "pictures have", "several frames, and only the first was used"),
+        ("transparent", "picture with transparency was", "pictures with transparency were", "laid on white"),
+        ("coloured", "colour picture was", "colour pictures were", "made grey (ITU-R 601-2 luma)"),
+    ):
+        if count := sum(getattr(form, kind) for _, form in usable):
+            yield f"{counted(count, one, many)} {what}"
 
 
 def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:
