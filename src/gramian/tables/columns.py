@@ -515,7 +515,7 @@ def name_rows(column: Any) -> bool:
         return True
     times = times_of(as_names(column))
     steps = () if times is None else np.diff(times) <= np.timedelta64(0)
-    return times is not None and 0 < np.sum(steps) == len(set_back(times))
+    return times is not None and 0 < int(np.sum(steps)) == len(set_back(times))
 
 
 def as_names(column: Any) -> tuple[str, ...]:
