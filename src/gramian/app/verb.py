@@ -150,8 +150,6 @@ class Context(NamedTuple):
         The arguments of :func:`gramian.scan`; None for data that are not from a file.
     command : sequence of str
         The command line of the shell.
-    to_folder : bool
-        Whether a folder of all results will be written.
     out : str
         The file that was asked for.
     """
@@ -159,7 +157,6 @@ class Context(NamedTuple):
     model: str = ""
     reading: Mapping[str, Any] | None = None
     command: Sequence[str] = ()
-    to_folder: bool = False
     out: str = ""
 
 
@@ -414,6 +411,8 @@ def _documented(name: str, function: Callable[..., Any]) -> str:
     """
     places = getattr(function, "settings", {}).get("documented", {})
     found = {what: texts[name] for what, place in places.items() if name in (texts := docstring(place))}
+    if not found:
+        raise TypeError(f"The docstring of {function.__qualname__} says nothing of {name}.")
     what, text = next(iter(found.items()))
     return text if len(found) == len(places) or not what else f"{what}: {text[0].lower()}{text[1:]}"
 

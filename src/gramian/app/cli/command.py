@@ -345,8 +345,7 @@ class Call:
             options = {name: value for name, value in self.options.items() if name != "verbose"}
             out = ("-o", self.given["out"]) if "out" in self.given else ()
             command = ("gramian", self.verb.name, self.given["data"], *as_arguments(options), *out, "--as-is")
-        given = self.given
-        return Context(given.get("model", ""), self.repeated, command, self.to_folder, given.get("out", ""))
+        return Context(self.given.get("model", ""), self.repeated, command, self.given.get("out", ""))
 
     def check_outputs(self) -> None:
         """Check once that the files that are asked for can be written, and keep what writes them."""

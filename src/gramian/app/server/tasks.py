@@ -41,7 +41,6 @@ from gramian.figures.images import Picture, contact_sheet, grey, grey_range
 from gramian.figures.names import component_titles, usual_hue
 from gramian.figures.registry import available, function_of
 from gramian.kernels import kernel_from_name, widths
-from gramian.kernels import table as all_kernels
 from gramian.models.inputs import expected_columns
 from gramian.models.kernel_pca.projection import as_scaled
 from gramian.models.model_file import read_model
@@ -726,7 +725,7 @@ def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
 
 def kernel_table() -> Message:
     """Return all kernels."""
-    return {"kernels": plain([asdict(entry) for entry in all_kernels()])}
+    return dict(plain(verb_of("kernels table")({}, {}).facts))
 
 
 def contours(expression: str, points: str) -> Message:

@@ -208,7 +208,6 @@ def enroll(
     used, skipped = list(filter(len, pictures)), _skipped(pictures)
     if not used:
         raise DataError("None of the pictures can be used, so nobody was enrolled.")
-    names = [name for faces in used for name in faces.names]
     enrolled = enroll_into(
         gallery,
         model,
@@ -216,15 +215,9 @@ def enroll(
         np.concatenate([model.transform(faces) for faces in used]),
         [digest for faces in used for digest in faces.hashes],
         [file for faces in used for file in faces.files] if keep_files else None,
-        sources=names,
+        sources=[name for faces in used for name in faces.names],
     )
-    strange = np.concatenate([model.face_score(faces) for faces in used]) > model.face_threshold_
-    unlike = [name for name, one in zip(names, strange, strict=True) if one]
-    known, notes = Counter(who for who, _ in enrolled.repeated), []
-    if unlike:
-        number = f"{len(unlike)} of {counted(len(names), 'enrolled picture')}"
-        some = first_few(unlike, shown, SHOWN)
-        notes.append(f"warning: {number} not recognised as a face: {some}. Check them.")
+    known, (unlike, notes) = Counter(who for who, _ in enrolled.repeated), _unlike_faces(model, used)
     lines = [
         f"{padded}  {count} enrolled{f', {known[who]} known already' if who in known else ''}"
         for padded, (who, count) in zip(_padded(enrolled.counts), enrolled.counts.items(), strict=True)
@@ -255,6 +248,15 @@ def enroll(
         rate = f"identify uses {recogniser.far_:g}, {source}; --far changes it."
         lines += ["", f"{recogniser.calibration_} {rate}"]
     return verb.Result(_text(lines), facts, notes)
+
+
+def _unlike_faces(model: Any, used: Iterable[Any]) -> tuple[list[str], list[str]]:
+    """Return the names of pictures that the model takes for no faces, and a warning if there are any."""
+    scores = [one for faces in used for one in zip(faces.names, model.face_score(faces), strict=True)]
+    unlike = [name for name, score in scores if score > model.face_threshold_]
+    number = f"{len(unlike)} of {counted(len(scores), 'enrolled picture')}"
+    warning = f"warning: {number} not recognised as a face: {first_few(unlike, shown, SHOWN)}. Check them."
+    return unlike, [warning] if unlike else []
 
 
 def _named(person: str) -> str:
