@@ -66,7 +66,7 @@ def test_formulas_of_two_rows_are_audited(folder, gramian):
         ("rbf --rows 0:3", 2, "rows is about the rows of DATA, but there is no DATA"),
         ("rbf --n-features 0", 2, "n_features=0"),
         (("rbf", "absent.csv"), 1, "absent.csv"),
-        ("precomputed", 2, "needs data"),
+        ("precomputed", 2, "needs X, the square Gram matrix"),
     ],
 )
 def test_mistakes(folder, gramian, arguments, code, message):

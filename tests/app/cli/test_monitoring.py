@@ -160,7 +160,7 @@ def test_a_kernel_needs_normal_rows_for_a_limit_of_spe(plant, gramian):
 def test_refusals(plant, gramian):
     gramian("whiten fit.csv -o white.gramian")
     for arguments, said in (
-        ("white.gramian new.csv", "monitor needs a PCA or a kernel PCA, and this is a Whitener"),
+        ("white.gramian new.csv", "model is a Whitener, but must be a PCA or a KernelPCA"),
         ("m.gramian new.csv --alpha 2", "must be a number above 0 and below 1"),
         (
             "m.gramian new.csv --save x.csv",

@@ -36,7 +36,7 @@ def test_the_default_refuses_and_the_choice_imputes(visitor):
     refused = visitor.post("/api/v1/plans", json=fit | {"reading": {}})
     assert (refused.status_code, "values are missing in" in refused.json()["error"]) == (422, True)
     refused = visitor.post("/api/v1/plans", json=fit | {"estimator": "KernelPCA"})
-    assert (refused.status_code, "imputed by PCA only" in refused.json()["error"]) == (422, True)
+    assert (refused.status_code, "imputes by a PCA" in refused.json()["error"]) == (422, True)
     model = fitted(visitor, fit)["id"]
     whole = np.delete(HOLED, 7, axis=0)
     expected = PCA(2, missing="em", random_state=0).fit(whole)

@@ -287,9 +287,9 @@ def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_
     assert [row[0] is None for row in got[:3]] == [True, True, False]
     whitener = visitor.post(f"{API}/models", content=whitener_file(tmp_path), headers=BINARY).json()["id"]
     got = visitor.post(f"{API}/models/{whitener}/monitor", json=X.tolist())
-    assert (got.status_code, "monitor needs a PCA or a kernel PCA" in got.json()["error"]) == (422, True)
+    assert (got.status_code, "must be a PCA or a KernelPCA" in got.json()["error"]) == (422, True)
     got = visitor.post(f"{API}/models/{ids['faces']}/monitor", json=FACES.pictures[:2].tolist())
-    assert (got.status_code, "this is a FaceSpace" in got.json()["error"]) == (422, True)
+    assert (got.status_code, "model is a FaceSpace" in got.json()["error"]) == (422, True)
 
 
 @pytest.mark.walk

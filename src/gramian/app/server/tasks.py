@@ -261,33 +261,25 @@ def _prepared(fit: Message, data: Message) -> tuple[Any, Any, list[Message]]:
     kind, parameters = ESTIMATORS[fit["estimator"]], fit["parameters"]
     found: Any = ()
     if fit["propose"] and kind is not FaceSpace:
-        method: Method = "pca" if kind is PCA else "kernel-pca"
+        wanted: Method = "pca" if kind is PCA else "kernel-pca"
         left = KNOWN | inspect.signature(kind).parameters.keys() - parameters.keys()
         with scanned(data) as asked:
-            found = of_scan(asked, method, parameters).only(lambda one: one.option in left)
+            found = of_scan(asked, wanted, parameters).only(lambda one: one.option in left)
             data["reading"] |= found.merged(asked)
         parameters |= found.parameters
     # The server sets the memory limit.
     allowed = [name for name in inspect.signature(kind).parameters if name != "memory_limit"]
     for name in parameters:
         check_choice("parameter", name, allowed)
-    model, table = kind(**parameters), _training(kind, data)
+    model = kind(**parameters)
+    if kind is FaceSpace:
+        return model, read_faces(data["path"], size=data["reading"].get("size")), []
+    table = read_table(data)
+    if kind is not PCA and (method := table.missing.method) in IMPUTED:
+        advice = 'Use missing="mean", "drop-rows" or "drop-columns".'
+        raise errors.ParameterError("missing", method, f"imputes by a PCA, not for a {kind.__name__}", advice)
     model = with_usual_components(model, table) if kind in (PCA, KernelPCA) else model
     return model, table, plain(list(map(asdict, found)))
-
-
-def _training(kind: type[Any], data: Message) -> Any:
-    """Return the training data: a table, or pictures of people."""
-    if kind is not FaceSpace:
-        table = read_table(data)
-        if table.missing.method in IMPUTED and kind is not PCA:
-            only = f"are imputed by PCA only, not by {kind.__name__}"
-            advice = "Fill them with column means, or drop such rows or columns."
-            raise errors.ParameterError("missing", allowed=only, hint=advice)
-        return table
-    if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
-        raise DataError("Face recognition needs a .zip of pictures, or an .npz with pictures X and people y.")
-    return read_faces(data["path"], size=data["reading"].get("size"))
 
 
 def plan(fit: Message, data: Message) -> Message:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from gramian.app import verb
 from gramian.app.verbs.fit import DOCUMENTED, Center, Ddof, Scale, estimator
-from gramian.core.checks import check_choice, check_number, listed, six_digits
+from gramian.core.checks import check_choice, listed, six_digits
 from gramian.errors import DataError, ParameterError
 
 RULES = (
@@ -354,11 +354,7 @@ def choose_kernel(
     from gramian.select.choose_kernel import choose_kernel
 
     refuse_several_labels(data)
-    if data.labels is None and (criterion == "score" or estimator is not None):
-        problem = 'criterion="score" and estimator need labels.'
-        hint = "Name their column with label, or their file with labels_from."
-        raise ParameterError("criterion", problem=problem, hint=hint)
-    if estimator is not None:
+    if estimator is not None and data.labels is not None:
         options["estimator"] = estimator_named(estimator, is_discrete(data), random_state)
     choice = choose_kernel(data, **options)
     fit = {"kernel": repr(choice.best), "n_components": choice.n_components}
@@ -469,14 +465,9 @@ def audit(
     from gramian.kernels.auditing import audit
     from gramian.report.facts import audit_facts
 
-    if time_limit is not None:
-        check_number("time_limit", time_limit, above=0)
     if data is not None:
         searching = {"n_features": n_features, "time_limit": time_limit}
         verb.only_for("the search without data", searching, *searching)
-    elif kernel == "precomputed":
-        problem = "precomputed needs data, a square Gram matrix."
-        raise ParameterError("data", problem=problem, hint="Name its file.")
     audited: Any = kernel if kernel == "precomputed" else kernel_from_name(kernel)
     rows = None if data is None else data.flat  # a picture is one row
     if data is not None and kernel != "precomputed":
@@ -484,7 +475,7 @@ def audit(
         audited = audited.resolve(rows, data.feature_names)
     given: dict[str, Any] = {} if value_tol is None else {"value_tol": value_tol}
     given |= {"n_features": n_features, "random_state": random_state}
-    report = audit(audited, rows, **given, time_limit=time_limit or TIME_LIMIT)
+    report = audit(audited, rows, **given, time_limit=TIME_LIMIT if time_limit is None else time_limit)
     drawn = {"counter-example": lambda: function_of("planes", "counter_example")(report)}
     figures = {} if report.witness is None else drawn
     text = _rounded(str(report))

@@ -226,12 +226,7 @@ def compare(old: verb.Model, new: verb.Model, *, tol: float | None = None) -> ve
     return verb.Result(f"{result}{beyond}", facts, alarm=not within)
 
 
-def _require_scores(values: Mapping[str, Any], model: Any) -> None:
-    problem = f"monitor needs a PCA or a kernel PCA, and this is a {type(model).__name__}."
-    verb.require_model(model.model_kind.gives_scores, problem)
-
-
-@verb.about(check=_require_scores, adds_earlier_rows=True, documented={"": "gramian.models.monitor:Monitor"})
+@verb.about(adds_earlier_rows=True, documented={"": "gramian.models.monitor:Monitor"})
 def monitor(
     model: verb.WholeModel,
     data: verb.LargeData,
