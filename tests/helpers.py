@@ -58,6 +58,16 @@ def spectrum_matrix(
     return centred + np.asarray(mean, dtype=np.float64)
 
 
+def conditional(mean: Any, S: Any, row: Any) -> tuple[Any, Any]:
+    """Return the expected complete row of a normal distribution, and the covariance of what is missing."""
+    gone, seen = np.isnan(row), ~np.isnan(row)
+    gain = S[np.ix_(gone, seen)] @ np.linalg.inv(S[np.ix_(seen, seen)])
+    expected, covariance = row.copy(), np.zeros_like(S)
+    expected[gone] = mean[gone] + gain @ (row - mean)[seen]
+    covariance[np.ix_(gone, gone)] = S[np.ix_(gone, gone)] - gain @ S[np.ix_(seen, gone)]
+    return expected, covariance
+
+
 def as_proposed(path: Any, **options: Any) -> Any:
     """Return a scan with what the file suggests where no option is given."""
     asked = gramian.scan(path, **options)

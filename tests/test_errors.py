@@ -36,12 +36,9 @@ WARNINGS = (
 )
 
 
-def test_the_list_is_complete():
+def test_all_errors_are_of_the_family_and_a_built_in():
     named = {*BUILT_IN, *WARNINGS, errors.GramianError}
     assert {getattr(errors, name) for name in errors.__all__} == named
-
-
-def test_warnings_and_errors_are_of_the_family_and_a_built_in():
     for kind in BUILT_IN:
         assert issubclass(kind, errors.GramianError)
         for expected in [BUILT_IN[kind]] if isinstance(BUILT_IN[kind], type) else BUILT_IN[kind]:
@@ -50,7 +47,7 @@ def test_warnings_and_errors_are_of_the_family_and_a_built_in():
         assert issubclass(kind, UserWarning)
 
 
-def test_a_missing_extra_names_the_install_command():
+def test_extras_and_parameters_are_fields_of_errors():
     error = errors.MissingExtraError("images", "pillow", "Reading a picture")
     assert str(error) == (
         "Reading a picture needs pillow, which is not installed. "
@@ -61,36 +58,6 @@ def test_a_missing_extra_names_the_install_command():
         assert twin.extra == "images"
     with pytest.raises(ImportError, match="needs pillow"):
         raise error
-
-
-def refused(number, text="as the system says it"):
-    return OSError(number, text)
-
-
-def test_reasons_are_plain_words():
-    for number, words in [
-        (errno.ENAMETOOLONG, "the name is too long (most disks allow 255 bytes for each part of it)"),
-        (errno.ELOOP, "its links go in a circle"),
-        (errno.EFBIG, "the file would be larger than this process may write, or than the disk can hold"),
-        (errno.EACCES, "as the system says it"),
-    ]:
-        assert reason(refused(number)) == words
-
-
-def test_texts_of_python_and_long_paths_in_messages():
-    assert reason(OSError("nothing of the system's")) == "nothing of the system's"
-    assert shortened("a/b.csv") == "a/b.csv"
-    assert shortened(300 * "x") == 117 * "x" + "..."
-
-
-def test_what_to_do_where_there_is_no_room():
-    full, large = (not_written("a.csv", refused(number)) for number in (errno.ENOSPC, errno.EFBIG))
-    assert isinstance(full, FileError)
-    assert str(full) == "a.csv was not written: as the system says it. Free some space."
-    assert str(large).endswith("Raise the limit (ulimit -f), or write to another place.")
-
-
-def test_a_parameter_is_a_field_of_the_error_however_its_sentence_begins():
     error = errors.ParameterError(
         "label", "kind", ("a", "b"), problem="This needs a label.", hint="Give one."
     )
@@ -103,6 +70,27 @@ def test_a_parameter_is_a_field_of_the_error_however_its_sentence_begins():
     )
     for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert (str(twin), twin.parameter, twin.value) == (str(error), "label", "kind")
+
+
+def refused(number, text="as the system says it"):
+    return OSError(number, text)
+
+
+def test_reasons_are_plain_words_and_say_what_to_do():
+    for number, words in [
+        (errno.ENAMETOOLONG, "the name is too long (most disks allow 255 bytes for each part of it)"),
+        (errno.ELOOP, "its links go in a circle"),
+        (errno.EFBIG, "the file would be larger than this process may write, or than the disk can hold"),
+        (errno.EACCES, "as the system says it"),
+    ]:
+        assert reason(refused(number)) == words
+    assert reason(OSError("nothing of the system's")) == "nothing of the system's"
+    assert shortened("a/b.csv") == "a/b.csv"
+    assert shortened(300 * "x") == 117 * "x" + "..."
+    full, large = (not_written("a.csv", refused(number)) for number in (errno.ENOSPC, errno.EFBIG))
+    assert isinstance(full, FileError)
+    assert str(full) == "a.csv was not written: as the system says it. Free some space."
+    assert str(large).endswith("Raise the limit (ulimit -f), or write to another place.")
 
 
 def test_warnings_are_ignored_in_one_thread():

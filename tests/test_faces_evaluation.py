@@ -64,7 +64,7 @@ def test_figures_are_those_of_the_protocol(faces, result):
     assert result.faces_kept == pytest.approx(np.mean(kept))
 
 
-def test_rates_are_consistent_and_the_protocol_is_told(result):
+def test_rates_are_consistent_and_the_protocol_is_told(result, faces):
     for row in result.at:
         rates = list(row.false_rejects.values())
         assert rates == sorted(rates)
@@ -78,21 +78,52 @@ def test_rates_are_consistent_and_the_protocol_is_told(result):
     assert result.protocol["people"] == 14
     assert result.protocol["leave_out"] == 3
     assert result.protocol["others"] == "15 pictures of drawn things (seed 0)"
+    text = str(result)
+    assert text.startswith(
+        "84 pictures of 14 people, none a copy of another; 2 splits, 3 of each enrolled, 3 people left out."
+    )
+    for part in (
+        "strangers named %",
+        "threshold for 10 % of strangers",
+        "and at the threshold for 10 %",
+        "A face or not, by reconstruction error (15 pictures of drawn things (seed 0))",
+        "% of new faces pass, 100.00 ±0.00 % of others do not",
+        f"{result.confusions[0][0]} taken for {result.confusions[0][1]}: ",
+    ):
+        assert part in text
+    assert text.endswith(result.notes[-1])
+    lines = text.splitlines()
+    heads = [i for i, line in enumerate(lines) if line.startswith("components")]
+    assert len(heads) == 3
+    for i in heads:
+        assert [line.split()[0] for line in lines[i + 1 : i + 3]] == ["5", "20"]
+    alone = str(benchmark.evaluate_faces(faces, n_components=[10], splits=1, far=0.1))
+    assert "strangers named" not in alone
+    assert "left out" not in alone
+    assert "1 split, 3 of each" in alone
+    unknown = dataclasses.replace(result.at[0], predicted_false_reject=None)
+    assert str(dataclasses.replace(result, at=(unknown,))).splitlines()[4].endswith(" -")
 
 
-def test_the_same_seed_gives_the_same_figures(faces):
+def test_figures_depend_on_the_seed_and_not_on_other_numbers(faces):
     given = {"n_components": [10], "splits": 2, "far": 0.1}
     first, second = (str(benchmark.evaluate_faces(faces, random_state=1, **given)) for _ in range(2))
     assert first == second
     assert first != str(benchmark.evaluate_faces(faces, random_state=2, **given))
-
-
-def test_smaller_numbers_do_not_depend_on_larger_ones(faces):
     alone = benchmark.evaluate_faces(faces, n_components=[5], splits=1, far=0.1).at[0]
     beside = benchmark.evaluate_faces(faces, n_components=[5, 30], splits=1, far=0.1).at[0]
     for field in dataclasses.fields(alone):
         if field.name != "false_rejects":
             assert getattr(alone, field.name) == pytest.approx(getattr(beside, field.name), abs=0.03)
+    result = benchmark.evaluate_faces(faces, n_components=[10, 400], splits=1, enrolled=2, far=0.1)
+    assert [row.n_components for row in result.at] == [10, 27]
+    assert "400 components became 27" in result.notes[0]
+    alone = benchmark.evaluate_faces(faces, n_components=999, splits=1, far=0.1)
+    assert [row.n_components for row in alone.at] == [41]
+    result = benchmark.evaluate_faces(faces, n_components=[10], splits=1, far=0.1)
+    assert result.protocol["others"] == "200 pictures of noise and shuffled faces"
+    assert result.others_refused > 0.95
+    assert result.at[0].false_accepts is None
 
 
 def test_test_pictures_do_not_reach_the_model(faces, monkeypatch):
@@ -106,21 +137,6 @@ def test_test_pictures_do_not_reach_the_model(faces, monkeypatch):
     monkeypatch.setattr(FaceSpace, "fit", watched)
     benchmark.evaluate_faces(faces, n_components=[5], splits=1, enrolled=2, leave_out=4, far=0.1)
     assert [len(pictures) for pictures in seen] == [2 * 10]
-
-
-def test_more_components_than_there_are(faces):
-    result = benchmark.evaluate_faces(faces, n_components=[10, 400], splits=1, enrolled=2, far=0.1)
-    assert [row.n_components for row in result.at] == [10, 27]
-    assert "400 components became 27" in result.notes[0]
-    alone = benchmark.evaluate_faces(faces, n_components=999, splits=1, far=0.1)
-    assert [row.n_components for row in alone.at] == [41]
-
-
-def test_noise_where_nothing_else_is_given(faces):
-    result = benchmark.evaluate_faces(faces, n_components=[10], splits=1, far=0.1)
-    assert result.protocol["others"] == "200 pictures of noise and shuffled faces"
-    assert result.others_refused > 0.95
-    assert result.at[0].false_accepts is None
 
 
 def test_parameters_outside_of_what_they_may_be_and_others_of_another_size(faces):
@@ -161,34 +177,6 @@ def test_orl(data_dir):
     assert result.at[0].equal_error <= 0.03
 
 
-def test_tables(faces, result):
-    text = str(result)
-    assert text.startswith(
-        "84 pictures of 14 people, none a copy of another; 2 splits, 3 of each enrolled, 3 people left out."
-    )
-    for part in (
-        "strangers named %",
-        "threshold for 10 % of strangers",
-        "and at the threshold for 10 %",
-        "A face or not, by reconstruction error (15 pictures of drawn things (seed 0))",
-        "% of new faces pass, 100.00 ±0.00 % of others do not",
-        f"{result.confusions[0][0]} taken for {result.confusions[0][1]}: ",
-    ):
-        assert part in text
-    assert text.endswith(result.notes[-1])
-    lines = text.splitlines()
-    heads = [i for i, line in enumerate(lines) if line.startswith("components")]
-    assert len(heads) == 3
-    for i in heads:
-        assert [line.split()[0] for line in lines[i + 1 : i + 3]] == ["5", "20"]
-    alone = str(benchmark.evaluate_faces(faces, n_components=[10], splits=1, far=0.1))
-    assert "strangers named" not in alone
-    assert "left out" not in alone
-    assert "1 split, 3 of each" in alone
-    unknown = dataclasses.replace(result.at[0], predicted_false_reject=None)
-    assert str(dataclasses.replace(result, at=(unknown,))).splitlines()[4].endswith(" -")
-
-
 scores = st.lists(st.integers(-5, 5).map(lambda i: i / 4), min_size=1, max_size=12)
 
 
@@ -218,13 +206,6 @@ def test_equal_error_is_the_sweep(genuine, impostor):
 def test_rejects_are_the_fewest_allowed(genuine, impostor, far):
     expected = min(frr for _, accepted, frr in sweep(genuine, impostor) if accepted <= far)
     assert benchmark.rejects_at(genuine, impostor, [far])[0] == pytest.approx(expected)
-
-
-def test_standard_error_over_splits():
-    mean, error = benchmark.mean_and_error([0.9, 0.95, 1.0])
-    assert mean == pytest.approx(0.95)
-    assert error == pytest.approx(0.05 / np.sqrt(3))
-    assert benchmark.mean_and_error([0.9]) == (0.9, None)
 
 
 @pytest.fixture(scope="module")
@@ -273,15 +254,31 @@ def test_people_with_too_few_pictures_are_not_used(few):
         benchmark.population(dataclasses.replace(few, people=None), 2)
     with pytest.raises(DataError, match="0 of 5 people have more than 4 pictures, of which some"):
         benchmark.population(few, 4)
+    # Two pictures, of which one is there three times, and four others.
+    fewer = few.take([0, 1, 1, 1, *range(4, 20)])
+    people, notes, _ = benchmark.population(fewer, 2)
+    assert people.names == ("p02", "p03", "p04", "p05")
+    assert notes == ["1 person with at most 2 pictures not used."]
+    assert people.originals.tolist() == list(range(16))
+    pictures = few.pictures.copy()
+    pictures[4] = pictures[0]
+    people, notes, usable = benchmark.population(dataclasses.replace(few, pictures=pictures), 2)
+    assert notes == ["2 pictures not used: the same is also filed under another person."]
+    assert np.flatnonzero(~usable).tolist() == [0, 4]
+    assert people.originals.tolist() == list(range(18))
 
 
-def test_numbers_of_components():
+def test_numbers_of_components_and_standard_errors():
     notes = []
     assert benchmark.component_counts([100, 25, 25], 400, notes) == [25, 100]
     assert notes == []
     assert benchmark.component_counts([100, 300, 25], 99, notes) == [25, 99]
     assert notes == ["100 and 300 components became 99, the most that the enrolled pictures have."]
     assert benchmark.component_counts(7, 9, notes) == [7]
+    mean, error = benchmark.mean_and_error([0.9, 0.95, 1.0])
+    assert mean == pytest.approx(0.95)
+    assert error == pytest.approx(0.05 / np.sqrt(3))
+    assert benchmark.mean_and_error([0.9]) == (0.9, None)
 
 
 def test_noise_has_the_form_of_faces(few):
@@ -336,24 +333,6 @@ def test_copies_are_on_one_side_of_every_split(few):
             assert not inside & set(people.originals[~side])
         different = np.unique(people.originals[split.enrolled])
         assert np.bincount(people.codes[different], minlength=5).max() == 2
-
-
-def test_copies_do_not_make_enough_pictures(few):
-    # Two pictures, of which one is there three times, and four others.
-    fewer = few.take([0, 1, 1, 1, *range(4, 20)])
-    people, notes, _ = benchmark.population(fewer, 2)
-    assert people.names == ("p02", "p03", "p04", "p05")
-    assert notes == ["1 person with at most 2 pictures not used."]
-    assert people.originals.tolist() == list(range(16))
-
-
-def test_a_picture_under_two_names_shows_nobody_knows_whom(few):
-    pictures = few.pictures.copy()
-    pictures[4] = pictures[0]
-    people, notes, usable = benchmark.population(dataclasses.replace(few, pictures=pictures), 2)
-    assert notes == ["2 pictures not used: the same is also filed under another person."]
-    assert np.flatnonzero(~usable).tolist() == [0, 4]
-    assert people.originals.tolist() == list(range(18))
 
 
 def test_the_script_prints_what_python_measures(tmp_path, capsys):

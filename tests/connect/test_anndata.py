@@ -80,6 +80,8 @@ def test_annotated_data_are_read_by_every_estimator():
     assert model.feature_names_in_.tolist() == adata.var_names.tolist()
     assert np.allclose(model.explained_variance_, PCA(2).fit(np.log1p(COUNTS)).explained_variance_, rtol=1e-4)
     assert PCA(2).fit(adata[:, MASK]).n_features_in_ == 6
+    assert pca(adata, 2).tol == pca(adata, 2, tol=None).tol == 1e-7
+    assert pca(adata, 2, tol=1e-3).tol == 1e-3
 
 
 def test_without_a_mask_highly_variable_genes_are_used_as_in_scanpy():
@@ -218,12 +220,6 @@ def test_scanpys_functions_run_on_the_results(monkeypatch):
     sc.tl.ingest(new, adata, obs="kind", embedding_method="pca")
     assert (new.obs["kind"].astype(str) == adata.obs["kind"].iloc[:20].astype(str).to_numpy()).mean() > 0.4
     assert new.obsm["X_pca"].shape == (20, 10)
-
-
-def test_the_tolerance_is_that_of_scores_in_float32_unless_another_is_given():
-    adata = cells()
-    assert pca(adata, 2).tol == pca(adata, 2, tol=None).tol == 1e-7
-    assert pca(adata, 2, tol=1e-3).tol == 1e-3
 
 
 def cell_counts(cells, genes):

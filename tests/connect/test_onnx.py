@@ -24,7 +24,7 @@ def run(proto):
     return onnxruntime.InferenceSession(proto.SerializeToString()).run(None, {"X": NEW})[0]
 
 
-def test_scores_are_those_of_transform():
+def test_scores_are_those_of_transform_and_pipelines():
     for model in (
         compat.PCA(3),
         compat.PCA(3, whiten=True),
@@ -36,9 +36,6 @@ def test_scores_are_those_of_transform():
         expected = model.fit(X).transform(NEW.astype(np.float64))
         for proto in (to_onnx(model), skl2onnx.to_onnx(model, X[:1])):
             assert np.abs(run(proto) - expected).max() <= 1e-5 * np.abs(expected).max(), model
-
-
-def test_pipelines_are_converted():
     y = X[:, 0] > 5
     for step in (compat.PCA(3), compat.KernelPCA(3, kernel="rbf")):
         pipeline = make_pipeline(StandardScaler(), step, LogisticRegression()).fit(X, y)

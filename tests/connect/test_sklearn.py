@@ -67,11 +67,23 @@ def test_pca_has_scikit_learns_numbers_and_gramians_certificate(solver, whiten):
         assert hasattr(mine, "feature_names_in_") == hasattr(data, "columns")
 
 
-def test_a_share_has_to_be_exceeded():
+def test_shares_whitening_and_integers_go_as_in_scikit_learn():
     for kind in (ours.PCA, sklearn.decomposition.PCA):
         exact = kind().fit(X).explained_variance_ratio_.cumsum()[1]
         for asked, count in ((exact, 3), (exact - 1e-9, 2)):
             assert kind(float(asked)).fit(X).n_components_ == count
+    flat = np.outer(np.arange(9.0), [1.0, 2.0, 3.0])
+    for model in (ours.PCA(3, whiten=True), ours.PCA(3, whiten=True).set_output(transform="pandas")):
+        for scores in (model.fit_transform(flat), model.transform(flat)):
+            assert (np.asarray(scores)[:, 1:] == 0).all()
+            assert np.asarray(scores)[:, 0].std(ddof=1) == pytest.approx(1)
+    small = (X * 10).astype(np.uint8)
+    for model in (ours.PCA(2), ours.KernelPCA(2, kernel="rbf")):
+        assert model.fit_transform(small).dtype == model.transform(small).dtype == np.float64
+        with pytest.raises(ValueError, match="Found array with dim 3"):
+            model.fit(np.zeros((4, 3, 2)))
+    single = ours.KernelPCA(2).fit(X.astype(np.float32))
+    assert single.eigenvalues_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
 
 
 def test_what_pca_refuses_it_refuses_in_scikit_learns_words():
@@ -88,32 +100,11 @@ def test_what_pca_refuses_it_refuses_in_scikit_learns_words():
                 fit(data)
     with pytest.raises(TypeError, match="PCA only support sparse inputs"):
         ours.PCA(svd_solver="full").fit(sp.csr_matrix(X))
-
-
-def test_what_scikit_learn_answered_has_no_certificate_of_an_earlier_fit():
     model = ours.PCA(2).fit(X)
     assert hasattr(model, "certificate_")
     model.set_params(n_components=0).fit(X)
     assert model.components_.shape == (0, 4)
     assert not hasattr(model, "certificate_")
-
-
-def test_integers_become_float64_and_stacks_are_refused_as_in_scikit_learn():
-    small = (X * 10).astype(np.uint8)
-    for model in (ours.PCA(2), ours.KernelPCA(2, kernel="rbf")):
-        assert model.fit_transform(small).dtype == model.transform(small).dtype == np.float64
-        with pytest.raises(ValueError, match="Found array with dim 3"):
-            model.fit(np.zeros((4, 3, 2)))
-    single = ours.KernelPCA(2).fit(X.astype(np.float32))
-    assert single.eigenvalues_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
-
-
-def test_whitened_scores_beyond_the_rank_are_nought():
-    flat = np.outer(np.arange(9.0), [1.0, 2.0, 3.0])
-    for model in (ours.PCA(3, whiten=True), ours.PCA(3, whiten=True).set_output(transform="pandas")):
-        for scores in (model.fit_transform(flat), model.transform(flat)):
-            assert (np.asarray(scores)[:, 1:] == 0).all()
-            assert np.asarray(scores)[:, 0].std(ddof=1) == pytest.approx(1)
 
 
 def test_pca_of_a_device_stays_there(monkeypatch):
@@ -131,7 +122,7 @@ def test_pca_of_a_device_stays_there(monkeypatch):
                 np.testing.assert_allclose(to_numpy(scores), expected, atol=1e-3)
 
 
-def test_sparse_kernel_pca_gives_scikit_learns_numbers():
+def test_sparse_rows_give_scikit_learns_numbers():
     rows, new = (sp.random(n, 30, 0.2, format="csr", random_state=n) for n in (60, 9))
     for kernel in ("linear", "poly", "rbf", "cosine"):
         settings = {"kernel": kernel, "gamma": 0.1, "eigen_solver": "dense"}
@@ -145,9 +136,6 @@ def test_sparse_kernel_pca_gives_scikit_learns_numbers():
     # There is no way back to sparse rows, in scikit-learn's words.
     with pytest.raises(NotImplementedError, match="Inverse transform not implemented for sparse"):
         ours.KernelPCA(3, fit_inverse_transform=True).fit(rows)
-
-
-def test_sparse_pca_stays_sparse():
     S = sp.random(300, 40, density=0.1, random_state=0, format="csr")
     mine = ours.PCA(3, random_state=0).fit(S)
     theirs = sklearn.decomposition.PCA(3, svd_solver="full").fit(S.toarray())
@@ -217,7 +205,7 @@ def test_kernel_pca_has_scikit_learns_numbers(kernel):
         np.testing.assert_allclose(mine.inverse_transform(Z), theirs.inverse_transform(Z), atol=1e-4)
 
 
-def test_components_without_eigenvalue_go_as_in_scikit_learn():
+def test_components_without_eigenvalue_and_copies_go_as_in_scikit_learn():
     C = np.arange(20.0).reshape(10, 2)
     for asked, remove in ((None, False), (5, True), (40, True)):
         shapes = [
@@ -227,9 +215,6 @@ def test_components_without_eigenvalue_go_as_in_scikit_learn():
         assert shapes[1] == (10, 1)
         assert shapes[0][1] >= 1
     assert ours.KernelPCA(5).fit_transform(C).shape == (10, 5)
-
-
-def test_a_fitted_model_is_copied_saved_and_put_into_frames():
     for model in (ours.PCA(2), ours.KernelPCA(2, kernel="rbf")):
         fitted = clone(model).fit(X)
         twin = pickle.loads(pickle.dumps(fitted))

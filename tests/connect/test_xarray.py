@@ -172,7 +172,7 @@ def test_a_file_holds_all_that_inverse_project_and_rotate_need(tmp_path):
             assert np.array_equal(project(again, SEA), project(rotated, SEA))
 
 
-def test_several_sample_dimensions_are_rows_together():
+def test_sample_dimensions_of_any_kind_are_rows():
     members = xarray.concat([SEA, SEA + grid(made(1, 0.0))], "member")
     ds = pca(members, ("member", "time"), n_components=K)
     expected = pca(xarray.concat([members[0], members[1]], "time"), n_components=K)
@@ -180,9 +180,16 @@ def test_several_sample_dimensions_are_rows_together():
     assert np.allclose(ds.scores.values.reshape(40, K), expected.scores)
     assert np.allclose(ds.components, expected.components, equal_nan=True)
     assert inverse(ds, 1).sizes == {"member": 2, "time": 20, "lat": 6, "lon": 8}
+    whole = (SST * 100).round().astype(np.int16)
+    ds = pca(whole.drop_vars(["lat", "lon", "time"]), n_components=19)
+    assert ds.components.dtype == np.float32  # which holds int16 exactly
+    assert np.allclose(inverse(ds), whole, rtol=1e-5)
+    assert pca(SST[:2], n_components=1).sizes["component"] == 1
+    assert pca(SST[:4]).sizes["component"] == 3  # without a warning of the rank
+    assert np.allclose(inverse(pca(SST[:, 0, 0], n_components=1)), SST[:, 0, 0])
 
 
-def test_latitudes_are_known_by_name_standard_name_and_units():
+def test_latitudes_are_known_and_poles_take_no_part():
     expected = pca(SST, weights=np.cos(np.deg2rad(SST.lat)), n_components=K)
     curved = SST.drop_vars(["lat", "lon"]).rename(lat="y", lon="x")
     wide = xarray.DataArray(np.repeat(LAT[:, None], 8, axis=1), dims=("y", "x"))
@@ -204,9 +211,6 @@ def test_latitudes_are_known_by_name_standard_name_and_units():
         assert np.allclose(ds.scores, expected.scores, rtol=0, atol=1e-5), field.coords
     upside_down = pca(SST[:, ::-1], weights="coslat", n_components=K)
     same(upside_down.sel(lat=LAT), expected)
-
-
-def test_poles_take_no_part_and_come_back_as_their_mean():
     lat = np.linspace(-90, 90, 6)
     for kind in (np.float64, np.float32):
         field = SEA.copy().assign_coords(lat=lat.astype(kind))
@@ -279,14 +283,11 @@ def test_variables_are_stacked_with_their_own_scale_and_weights():
     assert whole.depth.units == "m"
 
 
-def test_one_variable_that_decides_by_its_unit_is_warned_of():
+def test_units_that_decide_are_warned_of_and_constants_not_scaled():
     both = several()
     with pytest.warns(DiagnosticWarning, match='scale="variable"'):
         pca(both.assign(depth=(100 * both.depth).assign_attrs(units="m")), n_components=2)
     pca(both.assign(depth=(100 * both.depth).assign_attrs(units="K")), n_components=2)
-
-
-def test_constant_cells_are_not_scaled():
     field = SST.copy()
     field[:, 2, 3] = 280.1
     ds = pca(field, scale="unit", n_components=19)
@@ -298,7 +299,7 @@ def test_constant_cells_are_not_scaled():
     assert (ds.divisor_b == 1).all()
 
 
-def test_missing_values_are_those_of_pca():
+def test_missing_values_are_those_of_pca_or_named():
     field, sea = SEA.copy(), ~LAND.ravel()
     field[3, 2, 3] = field[7, 0, 0] = field[7, 0, 1] = np.nan
     X = field.values.reshape(20, 48)[:, sea]
@@ -320,9 +321,6 @@ def test_missing_values_are_those_of_pca():
         project(rotate(ds), field)
     with pytest.raises(ParameterError, match=r"is computed from complete values\. With missing values"):
         pca(several().assign(sst=field), n_components=2, missing="em", scale="variable")
-
-
-def test_what_no_method_can_fill_names_the_mask_and_the_time():
     gap, far = SEA.copy(), SEA.copy()
     gap[5] = np.nan
     far[5, 0, 0] = np.inf
@@ -375,7 +373,7 @@ def test_chunks_give_the_results_of_the_array_and_are_read_one_by_one():
     )
 
 
-def test_rotation_maximises_varimax_of_normalised_patterns():
+def test_rotation_maximises_varimax_and_gives_the_same_fields():
     ds = pca(SEA, weights="coslat", n_components=2)
     rotated = rotate(ds)
     A = (ds.components * np.sqrt(ds.explained_variance)).values[:, ~LAND].T
@@ -393,9 +391,6 @@ def test_rotation_maximises_varimax_of_normalised_patterns():
     assert np.allclose(np.cov(rotated.scores.T), np.diag(rotated.explained_variance), rtol=0, atol=1e-9)
     assert rotated.lat.identical(SEA.lat)
     assert rotated.attrs["rotation"].startswith("varimax")
-
-
-def test_rotated_components_give_the_same_fields_and_take_new_ones():
     for options in ({}, {"whiten": True}):
         ds = pca(SEA, weights="coslat", n_components=4, **options)
         for k in (2, 4):
@@ -472,16 +467,6 @@ def test_results_and_new_fields_must_belong_together():
     for options in ({"n_components": 3}, {"scores": ds.scores.assign_coords(component=[1, 7])}):
         with pytest.raises(ParameterError, match=r"n_components=3 must be a whole|scores belong to"):
             inverse(ds, **options)
-
-
-def test_integers_two_times_and_no_coordinates_are_enough():
-    whole = (SST * 100).round().astype(np.int16)
-    ds = pca(whole.drop_vars(["lat", "lon", "time"]), n_components=19)
-    assert ds.components.dtype == np.float32  # which holds int16 exactly
-    assert np.allclose(inverse(ds), whole, rtol=1e-5)
-    assert pca(SST[:2], n_components=1).sizes["component"] == 1
-    assert pca(SST[:4]).sizes["component"] == 3  # without a warning of the rank
-    assert np.allclose(inverse(pca(SST[:, 0, 0], n_components=1)), SST[:, 0, 0])
 
 
 def test_xarray_loads_when_it_is_needed(monkeypatch):

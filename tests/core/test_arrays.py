@@ -18,7 +18,32 @@ from gramian.errors import ParameterError
 # ---------------------------------------------------------------- array kinds
 
 
-def test_kinds_go_to_numpy_and_back(array_kind):
+def test_every_view_of_numpy_goes_to_every_kind(array_kind):
+    like, values = array_kind.make(np.zeros((1, 1))), np.arange(12.0, dtype=array_kind.dtype).reshape(3, 4)
+    # Eigenvectors by falling eigenvalue: a reversed view, of which (m, 1) is contiguous to NumPy.
+    views = [values[:, :1][:, ::-1], values[:1][::-1], values[::-1, ::-1], values[:, 1], values[::-1, 0]]
+    views += [values.T, values[:0], values[0, :1][::-1], np.broadcast_to(2.0, (3, 1))]
+    read_only = values.copy()
+    read_only.flags.writeable = False
+    for view in (*views, read_only):
+        there = arrays.from_numpy(view.astype(array_kind.dtype, copy=False), like)
+        assert array_kind.same(there)
+        assert_array_equal(arrays.to_numpy(there), view)
+
+
+def test_kinds_go_to_numpy_and_back_with_random_numbers_and_bases(array_kind):
+    X = array_kind.make(np.zeros((1, 1)))
+    drawn = arrays.random_normal(np.random.default_rng(3), (5, 2), X)
+    expected = np.random.default_rng(3).standard_normal((5, 2)).astype(array_kind.dtype)
+    assert array_kind.same(drawn)
+    assert_array_equal(arrays.to_numpy(drawn), expected)
+    values = np.random.default_rng(0).standard_normal((40, 6))
+    Q, R = arrays.orthonormal(array_kind.make(values))
+    Q = arrays.as_float64(Q)
+    eps = np.finfo(array_kind.dtype).eps
+    assert_allclose(Q.T @ Q, np.eye(6), atol=20 * eps)
+    assert_allclose(Q @ R, values, atol=50 * eps)
+    assert_allclose(R, np.triu(R), atol=20 * eps)
     values = np.arange(12.0).reshape(3, 4)
     X = array_kind.make(values)
     assert arrays.numpy_dtype(X) == array_kind.dtype
@@ -35,27 +60,6 @@ def test_kinds_go_to_numpy_and_back(array_kind):
     assert arrays.namespace(X).sum(X) == 66
 
 
-def test_every_view_of_numpy_goes_to_every_kind(array_kind):
-    like, values = array_kind.make(np.zeros((1, 1))), np.arange(12.0, dtype=array_kind.dtype).reshape(3, 4)
-    # Eigenvectors by falling eigenvalue: a reversed view, of which (m, 1) is contiguous to NumPy.
-    views = [values[:, :1][:, ::-1], values[:1][::-1], values[::-1, ::-1], values[:, 1], values[::-1, 0]]
-    views += [values.T, values[:0], values[0, :1][::-1], np.broadcast_to(2.0, (3, 1))]
-    read_only = values.copy()
-    read_only.flags.writeable = False
-    for view in (*views, read_only):
-        there = arrays.from_numpy(view.astype(array_kind.dtype, copy=False), like)
-        assert array_kind.same(there)
-        assert_array_equal(arrays.to_numpy(there), view)
-
-
-def test_random_numbers_are_the_same_in_every_kind(array_kind):
-    X = array_kind.make(np.zeros((1, 1)))
-    drawn = arrays.random_normal(np.random.default_rng(3), (5, 2), X)
-    expected = np.random.default_rng(3).standard_normal((5, 2)).astype(array_kind.dtype)
-    assert array_kind.same(drawn)
-    assert_array_equal(arrays.to_numpy(drawn), expected)
-
-
 def test_columns_have_norms_and_tensors_with_gradients_become_numpy(array_kind):
     norms = arrays.column_norms(array_kind.make([[3.0, 0.0], [4.0, 2.0]]))
     assert norms.dtype == np.float64
@@ -65,61 +69,43 @@ def test_columns_have_norms_and_tensors_with_gradients_become_numpy(array_kind):
     assert_array_equal(arrays.to_numpy(tensor), np.ones((2, 2)))
 
 
-def test_orthonormal_in_every_kind(array_kind):
-    values = np.random.default_rng(0).standard_normal((40, 6))
-    Q, R = arrays.orthonormal(array_kind.make(values))
-    Q = arrays.as_float64(Q)
-    eps = np.finfo(array_kind.dtype).eps
-    assert_allclose(Q.T @ Q, np.eye(6), atol=20 * eps)
-    assert_allclose(Q @ R, values, atol=50 * eps)
-    assert_allclose(R, np.triu(R), atol=20 * eps)
-
-
-@pytest.mark.parametrize("condition", [1e2, 1e5, 1e7, 1e9, 1e12, 1e15])
-def test_orthonormal_on_ill_conditioned_input(condition):
-    rng = np.random.default_rng(1)
-    left = np.linalg.qr(rng.standard_normal((60, 8)))[0]
-    right = np.linalg.qr(rng.standard_normal((8, 8)))[0]
-    V = (left * np.geomspace(1, 1 / condition, 8)) @ right.T
-    Q, R = arrays.orthonormal(V)
-    assert_allclose(Q.T @ Q, np.eye(8), atol=1e-14)
-    assert_allclose(Q @ R, V, atol=1e-14)
-
-
-@pytest.mark.parametrize(
-    "V",
-    [
+def test_orthonormal_on_input_of_any_condition():
+    for condition in [1e2, 1e5, 1e7, 1e9, 1e12, 1e15]:
+        rng = np.random.default_rng(1)
+        left = np.linalg.qr(rng.standard_normal((60, 8)))[0]
+        right = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+        V = (left * np.geomspace(1, 1 / condition, 8)) @ right.T
+        Q, R = arrays.orthonormal(V)
+        assert_allclose(Q.T @ Q, np.eye(8), atol=1e-14)
+        assert_allclose(Q @ R, V, atol=1e-14)
+    for V in [
         np.zeros((5, 2)),
         np.ones((5, 3)),
         np.eye(4)[:, [0, 0, 1]],
         np.c_[np.ones(6), 1e-200 * np.arange(6.0)],
         np.full((4, 2), 1e-170),
-    ],
-    ids=["zero", "rank 1", "repeated", "tiny column", "tiny"],
-)
-def test_orthonormal_on_deficient_input(V):
-    Q, R = arrays.orthonormal(V)
-    assert_allclose(Q.T @ Q, np.eye(V.shape[1]), atol=1e-14)
-    assert_allclose(Q @ R, V, atol=1e-14)
-
-
-def test_orthonormal_of_nothing():
+    ]:
+        Q, R = arrays.orthonormal(V)
+        assert_allclose(Q.T @ Q, np.eye(V.shape[1]), atol=1e-14)
+        assert_allclose(Q @ R, V, atol=1e-14)
     Q, R = arrays.orthonormal(np.empty((5, 0)))
     assert Q.shape == (5, 0)
     assert R.shape == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("value", "exponent"),
-    [(1.0, 0), (1.999, 0), (2.0, 1), (0.5, -1), (1e150, 498), (5e-324, -1074), (0.0, 0)],
-)
-def test_power_of_two(value, exponent):
-    assert arrays.power_of_two(value) == exponent
-
-
-@pytest.mark.parametrize("value", [np.inf, np.nan, -1.0])
-def test_power_of_two_of_what_has_none(value):
-    assert arrays.power_of_two(value) == 0
+def test_power_of_two():
+    for value, exponent in [
+        (1.0, 0),
+        (1.999, 0),
+        (2.0, 1),
+        (0.5, -1),
+        (1e150, 498),
+        (5e-324, -1074),
+        (0.0, 0),
+    ]:
+        assert arrays.power_of_two(value) == exponent
+    for value in [np.inf, np.nan, -1.0]:
+        assert arrays.power_of_two(value) == 0
 
 
 def blas_limits():
@@ -143,13 +129,14 @@ def test_the_guard_restores_what_it_found(two_workers):
             assert inner == outer
         assert set(blas_limits()) == {1}
     assert blas_limits() == before
-
-
-def test_the_guard_restores_after_an_error(two_workers):
-    before = blas_limits()
     with pytest.raises(ZeroDivisionError, match="division"), arrays.blas_threads():
         1 / 0  # noqa: B018
     assert blas_limits() == before
+    names = []
+    with threadpool_limits(1, user_api="blas"):
+        arrays.parallel_map(lambda _: names.append(threading.current_thread().name), range(3))
+        arrays.each_thread(lambda draw: names.extend(threading.current_thread().name for _ in draw), "abc")
+    assert set(names) == {threading.current_thread().name}
 
 
 def test_libraries_are_looked_for_when_there_may_be_new_ones(two_workers, monkeypatch):
@@ -195,7 +182,7 @@ def test_overlapping_guards_of_several_threads(two_workers):
     assert blas_limits() == before
 
 
-def test_parallel_map_keeps_the_order(two_workers):
+def test_workers_keep_the_order_and_pass_on_errors(two_workers):
     def work(i):
         time.sleep(0.002 * (5 - i % 5))
         return i * i
@@ -203,9 +190,6 @@ def test_parallel_map_keeps_the_order(two_workers):
     assert arrays.parallel_map(work, range(20)) == [i * i for i in range(20)]
     assert arrays.parallel_map(work, []) == []
     assert arrays.parallel_map(work, [3]) == [9]
-
-
-def test_parallel_map_passes_on_the_first_error_and_stops(two_workers):
     started = []
 
     def work(i):
@@ -218,15 +202,6 @@ def test_parallel_map_passes_on_the_first_error_and_stops(two_workers):
         arrays.parallel_map(work, range(200))
     assert len(started) < 200
 
-
-@pytest.mark.parametrize("count", [0, 1, 2, 97])
-def test_each_thread_draws_every_item_once(two_workers, count):
-    shares = arrays.each_thread(list, range(count))
-    assert sorted(item for share in shares for item in share) == list(range(count))
-    assert all(share == sorted(share) for share in shares)
-
-
-def test_each_thread_passes_on_errors(two_workers):
     def share(draw):
         for item in draw:
             if item == 5:
@@ -236,24 +211,21 @@ def test_each_thread_passes_on_errors(two_workers):
         arrays.each_thread(share, range(10))
 
 
-@pytest.mark.parametrize("spread", [arrays.parallel_map, arrays.each_thread])
-def test_workers_hold_the_callers_error_state(two_workers, spread):
-    def work(item):
-        for _ in item if spread is arrays.each_thread else [item]:
-            np.float64(1e300) * np.float64(1e300)
+def test_each_thread_draws_every_item_once_in_the_callers_error_state(two_workers):
+    for count in [0, 1, 2, 97]:
+        shares = arrays.each_thread(list, range(count))
+        assert sorted(item for share in shares for item in share) == list(range(count))
+        assert all(share == sorted(share) for share in shares)
+    for spread in [arrays.parallel_map, arrays.each_thread]:
 
-    with np.errstate(over="ignore"):
-        spread(work, range(8))
-    with pytest.raises(FloatingPointError, match="overflow"), np.errstate(over="raise"):
-        spread(work, range(8))
+        def work(item, spread=spread):
+            for _ in item if spread is arrays.each_thread else [item]:
+                np.float64(1e300) * np.float64(1e300)
 
-
-def test_one_worker_needs_no_threads():
-    names = []
-    with threadpool_limits(1, user_api="blas"):
-        arrays.parallel_map(lambda _: names.append(threading.current_thread().name), range(3))
-        arrays.each_thread(lambda draw: names.extend(threading.current_thread().name for _ in draw), "abc")
-    assert set(names) == {threading.current_thread().name}
+        with np.errstate(over="ignore"):
+            spread(work, range(8))
+        with pytest.raises(FloatingPointError, match="overflow"), np.errstate(over="raise"):
+            spread(work, range(8))
 
 
 @pytest.mark.parametrize(

@@ -9,32 +9,7 @@ from gramian.core import checks
 from gramian.errors import ParameterError
 
 
-def test_integers_are_whole_and_seeds_are_named_as_the_shell_spells_them():
-    assert checks.check_integer("k", np.int32(3), 1, 3) == 3
-    for value in (True, 3.0, "3", None, 0, -1):
-        with pytest.raises(ParameterError, match=r"must be a whole number of at least 1\."):
-            checks.check_integer("k", value)
-    with pytest.raises(ParameterError, match=r"k=4 must be a whole number from 1 to 3\. Give fewer\."):
-        checks.check_integer("k", 4, 1, 3, "Give fewer.")
-    assert checks.check_seed("--random-state", 2**32 - 1) == 2**32 - 1
-    with pytest.raises(
-        ParameterError, match=r"--random-state -1 must be a whole number from 0 to 4294967295\."
-    ):
-        checks.check_seed("--random-state", -1)
-
-
-def test_numbers_lie_within_their_bounds():
-    assert checks.check_number("gamma", np.float32(0.5), above=0.0) == 0.5
-    for value in (0.0, math.inf, math.nan, "1", True, None):
-        with pytest.raises(ParameterError, match=r"must be a number above 0\."):
-            checks.check_number("gamma", value, above=0.0)
-    with pytest.raises(ParameterError, match=r"far=1\.0 must be a number above 0 and below 1\."):
-        checks.check_share("far", 1.0)
-    with pytest.raises(ParameterError, match=r"c=inf must be a finite number\."):
-        checks.check_number("c", math.inf)
-
-
-def test_choices_amounts_and_texts_are_shown_on_one_line():
+def test_integers_choices_and_texts():
     assert checks.check_choice("solver", "gram", ("gram", "full")) == "gram"
     with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         checks.check_choice("solver", "gramm", ("gram", "full"))
@@ -46,9 +21,25 @@ def test_choices_amounts_and_texts_are_shown_on_one_line():
     assert checks.shown(5) == "5"
     assert checks.shown("a\ufffe\U0010ffffb\ufdd0") == r"a\ufffe\U0010ffffb\ufdd0"
     assert checks.shown_lines("\x1bred\nfake\x9b") == "\\x1bred\nfake\\x9b"
-
-
-def test_ranges_are_covered():
+    assert checks.check_integer("k", np.int32(3), 1, 3) == 3
+    for value in (True, 3.0, "3", None, 0, -1):
+        with pytest.raises(ParameterError, match=r"must be a whole number of at least 1\."):
+            checks.check_integer("k", value)
+    with pytest.raises(ParameterError, match=r"k=4 must be a whole number from 1 to 3\. Give fewer\."):
+        checks.check_integer("k", 4, 1, 3, "Give fewer.")
+    assert checks.check_seed("--random-state", 2**32 - 1) == 2**32 - 1
+    with pytest.raises(
+        ParameterError, match=r"--random-state -1 must be a whole number from 0 to 4294967295\."
+    ):
+        checks.check_seed("--random-state", -1)
+    assert checks.check_number("gamma", np.float32(0.5), above=0.0) == 0.5
+    for value in (0.0, math.inf, math.nan, "1", True, None):
+        with pytest.raises(ParameterError, match=r"must be a number above 0\."):
+            checks.check_number("gamma", value, above=0.0)
+    with pytest.raises(ParameterError, match=r"far=1\.0 must be a number above 0 and below 1\."):
+        checks.check_share("far", 1.0)
+    with pytest.raises(ParameterError, match=r"c=inf must be a finite number\."):
+        checks.check_number("c", math.inf)
     assert [len(range(10)[part]) for part in checks.slices(10, 4)] == [4, 4, 2]
     assert checks.slices(0, 4) == []
     for length, most in ((0, 3), (1, 3), (7, 1), (7, 3), (1000, 64)):

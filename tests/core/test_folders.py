@@ -66,10 +66,16 @@ def test_an_exception_leaves_everything_as_it_was(folder, stop):
     assert content(folder) == OLD | FOREIGN
 
 
-def test_a_folder_that_was_made_for_nothing_is_removed(tmp_path):
+def test_folders_made_for_nothing_are_removed_and_named(tmp_path):
     with pytest.raises(ValueError, match="midway"), atomic_folder(tmp_path / "a" / "b"):
         raise ValueError("midway")
     assert not (tmp_path / "a" / "b").exists()
+    with (
+        pytest.raises(FileError, match=r"r/a\.csv was not written: No space left") as raised,
+        atomic_folder(tmp_path / "r") as place,
+    ):
+        raise FileError(f"{place}/a.csv was not written: No space left on device.")
+    assert ".gramian-" not in str(raised.value)
 
 
 def in_a_child(at, refuse, work):
@@ -153,26 +159,14 @@ def test_a_page_never_explains_other_files(folder, monkeypatch):
     assert not any(there for _, there in moved)
 
 
-def test_what_cannot_be_replaced_is_refused_before_anything_is(folder):
+def test_permissions_stay_and_what_cannot_be_replaced_is_refused_before(folder):
+    (folder / "a.csv").chmod(0o600)
+    write(folder, NEW, OLD)
+    assert stat.S_IMODE((folder / "a.csv").stat().st_mode) == 0o600
     (folder / "b.csv").mkdir()
     with pytest.raises(FileError, match=r"is a folder\. Name a file in it\."):
         write(folder, NEW, OLD)
     assert content(folder) == OLD | FOREIGN
-
-
-def test_messages_name_the_folder_that_was_asked_for(tmp_path):
-    with (
-        pytest.raises(FileError, match=r"r/a\.csv was not written: No space left") as raised,
-        atomic_folder(tmp_path / "r") as place,
-    ):
-        raise FileError(f"{place}/a.csv was not written: No space left on device.")
-    assert ".gramian-" not in str(raised.value)
-
-
-def test_permissions_of_old_files_stay(folder):
-    (folder / "a.csv").chmod(0o600)
-    write(folder, NEW, OLD)
-    assert stat.S_IMODE((folder / "a.csv").stat().st_mode) == 0o600
 
 
 def everything(place):

@@ -55,7 +55,7 @@ PLAN = records.Plan(
 )
 
 
-def test_records_are_frozen():
+def test_records_are_frozen_and_targets_have_words():
     for record, name in [
         (PLAN, "solver"),
         (spectrum([1]), "values"),
@@ -64,9 +64,6 @@ def test_records_are_frozen():
     ]:
         with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field"):
             setattr(record, name, None)
-
-
-def test_targets_in_words():
     for target, text in [
         (records.Target(count=1), "1 component"),
         (records.Target(count=12), "12 components"),
@@ -77,7 +74,7 @@ def test_targets_in_words():
         assert str(target) == text
 
 
-def test_a_plan_adds_up_its_steps_and_prints_them():
+def test_plans_and_attempts_say_what_they_take():
     assert PLAN.seconds == 1.75
     assert str(PLAN).splitlines() == [
         "Plan: solver 'krylov' on the dual Gram matrix in float64, about 2 s and 2.5 MB of working memory.",
@@ -91,9 +88,6 @@ def test_a_plan_adds_up_its_steps_and_prints_them():
         assert records.Cost(plan.steps, 0).seconds == seconds
     for size, text in [(10, "10 bytes"), (2000, "2 kB"), (3e6, "3 MB"), (4.5e9, "4.5 GB")]:
         assert f"and {text} of" in str(dataclasses.replace(PLAN, bytes=size))
-
-
-def test_a_plan_that_has_run_says_what_it_took_and_what_else_would_do():
     other = records.Alternative("gram", "dual Gram matrix", "in memory", "float32", 3.0, 5_000_000)
     ran = dataclasses.replace(PLAN, took=4.0, alternatives=(other, other))
     assert str(ran).splitlines()[0].endswith("of working memory. It took 4 s.")
@@ -104,16 +98,13 @@ def test_a_plan_that_has_run_says_what_it_took_and_what_else_would_do():
     assert str(ran).count("  or ") == 1
     # What was measured is no part of what was planned.
     assert ran == dataclasses.replace(ran, took=None)
-
-
-def test_an_attempt_says_what_ran_and_why_it_was_not_enough():
     ran = dataclasses.replace(PLAN, took=4.0)
     said = "krylov on the dual Gram matrix in float64: 4 s, eigenvalues to 2.0e-07 of the largest; "
     assert str(records.Attempt(ran, 9, 2e-7, 3)) == said + "accepted"
     assert str(records.Attempt(ran, 9, 2e-7, 3, "it stalled")) == said + "not accepted: it stalled"
 
 
-def test_components_are_shares_of_a_total():
+def test_components_are_shares_and_the_first_pairs_of_a_spectrum():
     result = records.Components(np.array([4.0, 2.0]), 8.0, 5, 2, 1e-12)
     assert_array_equal(result.ratio, [0.5, 0.25])
     assert (result.left, result.noise) == (2.0, 2 / 3)
@@ -127,9 +118,6 @@ def test_components_are_shares_of_a_total():
     known = records.Components(np.array([4.0]), 4.0 + 1e-3, 3, 1, 1e-12, np.array([1e-3, 1e-15]))
     assert (known.left, known.noise) == (1e-3, 5e-4)
     assert records.Components(np.array([4.0]), 4.0 + 1e-13, 3, 1, 1e-12).left == 0
-
-
-def test_the_first_pairs_of_a_spectrum_and_its_rank():
     whole = spectrum([4, 2, 1], rest=np.array([0.5]))
     cut = whole.first(2)
     assert_array_equal(cut.values, [4, 2])
@@ -146,7 +134,7 @@ def test_the_first_pairs_of_a_spectrum_and_its_rank():
     assert spectrum([1e-300, -1e-300]).rank == 1
 
 
-def test_what_a_repair_changed_in_words():
+def test_repairs_in_words_and_results_of_several_records():
     repair = records.Repair(count=12, size=1500, smallest=-0.25, negative=1.5, total=60.0, change=0.0125)
     assert str(repair) == (
         "12 of 1,500 eigenvalues were negative, down to -0.25, and were set to 0. That is 2.5 % of the sum "
@@ -155,9 +143,32 @@ def test_what_a_repair_changed_in_words():
     )
     nothing = records.Repair(count=0, size=5, smallest=0.0, negative=0.0, total=0.0, change=0.0)
     assert str(nothing) == "Nothing was clipped: no eigenvalue is negative beyond rounding."
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((60, 3)) * [1, 1000, 1], columns=["mass [kg]", "size [mm]", "age"])
+    X["number"] = range(1000, 1060)
+    t = rng.uniform(0, 6, 60)
+    several = [
+        gramian.diagnose(gramian.PCA(2).fit(X), X),
+        gramian.propose(X),
+        gramian.relations(np.column_stack([np.cos(t), np.sin(t)]), degree=2),
+        gramian.choose_kernel(X, candidates=["linear", "rbf"]),
+    ]
+    for one in several:
+        members = list(one)
+        assert isinstance(one, Sequence)
+        assert bool(one) is (len(one) > 0) is True, one
+        assert (one[0], one[-1], one[:1]) == (members[0], members[-1], tuple(members[:1]))
+        assert all(member in one for member in members)
+        assert one.index(members[-1]) == len(members) - 1
+        assert "something else" not in one
+        with pytest.raises(IndexError, match="index out of range"):
+            one[len(members)]
+    clean = gramian.diagnose(gramian.PCA(2).fit(rng.standard_normal((200, 2)) * [2, 1]))
+    assert (len(clean), bool(clean), list(clean)) == (0, False, [])
+    assert not gramian.propose(rng.standard_normal((60, 3)))
 
 
-def test_a_certificate_reads_like_sentences_and_says_why_it_fails():
+def test_a_certificate_reads_like_sentences_long_and_short():
     lines = str(certificate()).splitlines()
     assert lines[0] == "Certificate: holds (tolerance 1.0e-06 of the largest eigenvalue)."
     assert "Each of the 2 eigenvalues (variances) is within 1.0e-09 (relative" in lines[1]
@@ -186,9 +197,6 @@ def test_a_certificate_reads_like_sentences_and_says_why_it_fails():
         ),
     ]:
         assert text in str(certificate(completeness=result))
-
-
-def test_the_short_text_says_no_more_than_the_long_one():
     last = float(certificate().values[-1])
     for result, missed in [
         (records.Completeness("full decomposition", "deterministic", last, 0.0), "none was missed"),
@@ -201,29 +209,3 @@ def test_the_short_text_says_no_more_than_the_long_one():
         (records.Completeness("trace", "deterministic", 1.25, np.inf), "none was missed above 1.25"),
     ]:
         assert certificate(completeness=result).brief.endswith(f", and {missed} (certificate).")
-
-
-def test_results_of_several_records_are_sequences():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.standard_normal((60, 3)) * [1, 1000, 1], columns=["mass [kg]", "size [mm]", "age"])
-    X["number"] = range(1000, 1060)
-    t = rng.uniform(0, 6, 60)
-    several = [
-        gramian.diagnose(gramian.PCA(2).fit(X), X),
-        gramian.propose(X),
-        gramian.relations(np.column_stack([np.cos(t), np.sin(t)]), degree=2),
-        gramian.choose_kernel(X, candidates=["linear", "rbf"]),
-    ]
-    for one in several:
-        members = list(one)
-        assert isinstance(one, Sequence)
-        assert bool(one) is (len(one) > 0) is True, one
-        assert (one[0], one[-1], one[:1]) == (members[0], members[-1], tuple(members[:1]))
-        assert all(member in one for member in members)
-        assert one.index(members[-1]) == len(members) - 1
-        assert "something else" not in one
-        with pytest.raises(IndexError, match="index out of range"):
-            one[len(members)]
-    clean = gramian.diagnose(gramian.PCA(2).fit(rng.standard_normal((200, 2)) * [2, 1]))
-    assert (len(clean), bool(clean), list(clean)) == (0, False, [])
-    assert not gramian.propose(rng.standard_normal((60, 3)))

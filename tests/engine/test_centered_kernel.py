@@ -122,15 +122,12 @@ def test_error_bound_covers_the_stated_error_of_every_entry(n, relative, absolut
     assert gap <= operator.error_bound * (1 + 2 * relative) + 1e-15
 
 
-def test_trace_is_that_of_exact_diagonals():
+def test_traces_and_sums_are_exact():
     X = np.random.default_rng(0).standard_normal((100, 3)) + 1e4
     source = KernelSource(RBF(sigma=1.0).bind(X), X)
     operator = CenteredKernelOperator(TileMatrix(100, source, np.empty(0)), source, center=True, psd=True)
     assert operator.trace() == pytest.approx(100 - 100 * operator.mean, rel=1e-15)
     assert math.isfinite(operator.error_bound)
-
-
-def test_sums_of_a_device_are_as_long_as_its_tiles():
     xp = pytest.importorskip("array_api_strict")
     K = gram(600)
     device, host = (

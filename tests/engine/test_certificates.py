@@ -188,37 +188,48 @@ def test_every_bound_is_true_whatever_the_solver_hands_over(
     assert_true(certificate, exact)
 
 
-@pytest.mark.parametrize("psd", [True, False])
-def test_statements_about_larger_matrices_that_need_the_probe(psd):
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        values = np.concatenate([1.0 + 1e-9 * rng.random(4), [0.9, 0.8], 0.6 * rng.random(194)])
-        if not psd:
-            values[6:] *= rng.choice([-1.0, 1.0], 194)
-        exact, _ = with_spectrum(values, seed)
-        operator = Matrix(exact, psd=psd)
-        V = power_steps(exact @ exact if not psd else exact, 6, seed, seed)
-        assert_true(certificate_of(operator, handed_over(operator, V)), exact)
+def test_statements_about_larger_matrices_and_clusters():
+    for psd in [True, False]:
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            values = np.concatenate([1.0 + 1e-9 * rng.random(4), [0.9, 0.8], 0.6 * rng.random(194)])
+            if not psd:
+                values[6:] *= rng.choice([-1.0, 1.0], 194)
+            exact, _ = with_spectrum(values, seed)
+            operator = Matrix(exact, psd=psd)
+            V = power_steps(exact @ exact if not psd else exact, 6, seed, seed)
+            assert_true(certificate_of(operator, handed_over(operator, V)), exact)
+    # What is left bounds the second eigenvalue: the first is larger by what the residual leaves open.
+    for width, steps in [(1e-6, 6), (0.03, 3), (0.03, 30)]:
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            exact, _ = with_spectrum(np.concatenate([1 + width * rng.random(40), 0.1 * rng.random(20)]), seed)
+            V = power_steps(exact, 1, steps, seed)
+            operator = Matrix(exact)
+            certificate = certificate_of(operator, handed_over(operator, V))
+            assert_true(certificate, exact)
+            assert certificate.upper[0] <= 1 + width + 1.2 * certificate.set_radius
 
 
-def test_converged_pairs_of_a_clustered_spectrum_are_certified():
+def test_pairs_are_certified_by_the_probe_or_a_decomposition():
     values = np.concatenate([1 + 1e-10 * np.arange(5), [1 - 1e-8], 0.2 * np.ones(60)])
     certificate = certified(values, range(6))
     assert certificate.ok
     assert certificate.set_radius < 1e-12
-
-
-@pytest.mark.parametrize(("width", "steps"), [(1e-6, 6), (0.03, 3), (0.03, 30)])
-def test_a_larger_eigenvalue_of_a_cluster_may_be_the_one_that_was_missed(width, steps):
-    """What is left bounds the second eigenvalue: the first is larger by what the residual leaves open."""
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        exact, _ = with_spectrum(np.concatenate([1 + width * rng.random(40), 0.1 * rng.random(20)]), seed)
-        V = power_steps(exact, 1, steps, seed)
-        operator = Matrix(exact)
-        certificate = certificate_of(operator, handed_over(operator, V))
-        assert_true(certificate, exact)
-        assert certificate.upper[0] <= 1 + width + 1.2 * certificate.set_radius
+    # Three of six equal eigenvalues: each is right, and the fourth is not denied.
+    certificate = certified(np.concatenate([np.ones(6), 0.01 * np.ones(50)]), range(3))
+    assert certificate.completeness.bound >= 1.0
+    certificate = certified(HIDDEN, range(5))
+    assert certificate.ok
+    assert "Lanczos" in certificate.completeness.method
+    assert 0.5 <= certificate.completeness.bound <= 1.35 * 0.6
+    operator, result = all_but_the_first(0, HIDDEN[:40])
+    certificate = certificate_of(operator, result)
+    assert not certificate.ok
+    assert certificate.completeness.method == "decomposition of the rest"
+    assert certificate.completeness.kind == "deterministic"
+    assert certificate.completeness.probability == 0
+    assert certificate.completeness.bound == pytest.approx(1.0, rel=1e-10)
 
 
 @settings(max_examples=100)
@@ -243,20 +254,23 @@ def test_no_matrix_has_a_larger_missed_eigenvalue(values, below, coupling, seed)
         assert missed[0] <= bound + 1e-12
 
 
-def test_half_of_a_cluster_is_not_called_all_of_it():
-    """Three of six equal eigenvalues: each is right, and the fourth is not denied."""
-    certificate = certified(np.concatenate([np.ones(6), 0.01 * np.ones(50)]), range(3))
-    assert certificate.completeness.bound >= 1.0
-
-
-@pytest.mark.parametrize("k", [1, 3, 7])
-def test_a_solver_stopped_early_is_not_certified(k):
-    for steps in [1, 2, 4, 8]:
-        exact, _ = with_spectrum(np.linspace(1.0, 0.0, 80) ** 2)
+def test_solvers_stopped_early_and_those_that_need_no_probe():
+    for k in [1, 3, 7]:
+        for steps in [1, 2, 4, 8]:
+            exact, _ = with_spectrum(np.linspace(1.0, 0.0, 80) ** 2)
+            operator = Matrix(exact)
+            certificate = certificate_of(operator, handed_over(operator, power_steps(exact, k, steps, 5)))
+            assert not certificate.ok
+            assert "not to 1.0e-06, because of the residuals" in certificate.reasons[0]
+            assert_true(certificate, exact)
+    for rest, method in [(1e-4, "trace"), (0.05, "Frobenius norm")]:
+        exact, Q = with_spectrum([1.0, 0.9, 0.8, *[rest] * 50])
         operator = Matrix(exact)
-        certificate = certificate_of(operator, handed_over(operator, power_steps(exact, k, steps, 5)))
-        assert not certificate.ok
-        assert "not to 1.0e-06, because of the residuals" in certificate.reasons[0]
+        certificate = certificate_of(operator, handed_over(operator, Q[:, :3]))
+        assert certificate.ok
+        assert certificate.completeness.method == method
+        assert certificate.completeness.kind == "deterministic"
+        assert operator.products == 0
         assert_true(certificate, exact)
 
 
@@ -286,13 +300,6 @@ def test_a_missed_eigenvalue_is_found_by_the_probe_alone(psd):
             assert "may have been missed" in certificate.reasons[0]
 
 
-def test_nothing_missed_is_certified_by_the_probe():
-    certificate = certified(HIDDEN, range(5))
-    assert certificate.ok
-    assert "Lanczos" in certificate.completeness.method
-    assert 0.5 <= certificate.completeness.bound <= 1.35 * 0.6
-
-
 @pytest.mark.parametrize("n", [8, 60, 150])
 def test_an_eigenvalue_left_out_anywhere_is_never_certified(n):
     for seed, left_out in product(range(5), [0, 2, 4]):
@@ -305,35 +312,6 @@ def test_an_eigenvalue_left_out_anywhere_is_never_certified(n):
         if values[left_out] > 1.4 * values[5]:
             assert not certificate.ok
         assert_true(certificate, exact)
-
-
-def test_a_small_rest_is_decomposed_and_leaves_nothing_to_chance():
-    operator, result = all_but_the_first(0, HIDDEN[:40])
-    certificate = certificate_of(operator, result)
-    assert not certificate.ok
-    assert certificate.completeness.method == "decomposition of the rest"
-    assert certificate.completeness.kind == "deterministic"
-    assert certificate.completeness.probability == 0
-    assert certificate.completeness.bound == pytest.approx(1.0, rel=1e-10)
-
-
-@pytest.mark.parametrize(("rest", "method"), [(1e-4, "trace"), (0.05, "Frobenius norm")])
-def test_the_probe_is_skipped_where_the_trace_or_the_norm_suffices(rest, method):
-    exact, Q = with_spectrum([1.0, 0.9, 0.8, *[rest] * 50])
-    operator = Matrix(exact)
-    certificate = certificate_of(operator, handed_over(operator, Q[:, :3]))
-    assert certificate.ok
-    assert certificate.completeness.method == method
-    assert certificate.completeness.kind == "deterministic"
-    assert operator.products == 0
-    assert_true(certificate, exact)
-
-
-def test_no_trace_bound_for_a_matrix_not_proven_positive():
-    """Negative eigenvalues cancel what was missed: here the trace of the rest is zero."""
-    certificate = certified([2.0, 1.0, 0.9, -1.0, -1.0, *[0.0] * 20], [1, 2], psd=False)
-    assert certificate.completeness.method != "trace"
-    assert not certificate.ok
 
 
 @pytest.mark.parametrize("knows", [True, False])
@@ -384,7 +362,7 @@ def test_loss_of_orthogonality_is_stated_and_widens_the_radii(bend):
     assert_true(certificate, exact)
 
 
-def test_short_vectors_do_not_shrink_the_radii():
+def test_short_and_equal_vectors_and_negative_values_shrink_nothing():
     """Residuals of vectors of length 0.1 are ten times too small."""
     exact, _ = with_spectrum(np.linspace(1, 0.1, 20))
     operator = Matrix(exact)
@@ -392,13 +370,14 @@ def test_short_vectors_do_not_shrink_the_radii():
     certificate = certificate_of(operator, handed_over(operator, V))
     assert_true(certificate, exact)
     assert (certificate.radii >= 9.9 * certificate.residuals).all()
-
-
-def test_the_same_vector_twice_is_not_two_eigenvalues():
     certificate = certified([1.0, 0.1, 0.05, 0.01, 0.0], [0, 0])
     assert not certificate.ok
     assert certificate.orthogonality == pytest.approx(1.0)
     assert certificate.set_radius > 0.9
+    # Negative eigenvalues cancel what was missed: here the trace of the rest is zero.
+    certificate = certified([2.0, 1.0, 0.9, -1.0, -1.0, *[0.0] * 20], [1, 2], psd=False)
+    assert certificate.completeness.method != "trace"
+    assert not certificate.ok
 
 
 def krylov_space(values, columns, steps, rng):
@@ -437,14 +416,11 @@ def test_stated_probability_is_not_exceeded_in_simulation(spectrum, size, steps,
     assert missed / draws <= stated + 3 * math.sqrt(stated * (1 - stated) / draws)
 
 
-def test_a_bound_needs_few_steps_whatever_the_order():
+def test_the_probe_needs_few_steps_and_follows_from_its_generator_and_the_data():
     """Where the rest falls, what is measured replaces the logarithm of the order; where not, 8 steps do."""
     for values, most in [(1.0 / np.arange(1, 20_001), 5), (np.linspace(1, 0, 20_000), 8)]:
         projected, start = krylov_space(values, 8, most, np.random.default_rng(3))
         assert 1.0 <= largest_possible(projected, start, most, 1e-6) <= 1.33
-
-
-def test_the_probe_asks_its_own_generator():
     operator, result = all_but_the_first(0)
     once, again = (
         [certificate_of(operator, result, seed=s).completeness.bound for s in range(8)] for _ in "12"
@@ -452,11 +428,7 @@ def test_the_probe_asks_its_own_generator():
     assert once == again
     # The same up to rounding, which two seeds alone may share.
     assert len(set(once)) > 1
-
-
-def test_the_probe_follows_from_the_data_too():
-    """Two matrices that look alike to a solver are not probed alike, whatever the seed."""
-    operator, result = all_but_the_first(0)
+    # Two matrices that look alike to a solver are not probed alike, whatever the seed.
     again = certificate_of(operator, result).completeness.bound
     assert certificate_of(operator, result).completeness.bound == again
     seen = []
@@ -468,7 +440,7 @@ def test_the_probe_follows_from_the_data_too():
     assert np.abs(seen[0] - seen[len(seen) // 2]).max() > 0.01
 
 
-def test_a_full_decomposition_is_complete_and_nothing_known_is_said():
+def test_full_decompositions_all_pairs_no_pairs_and_the_zero_matrix():
     exact, Q = with_spectrum([3.0, 2.0, 1.0, 0.5])
     operator = Matrix(exact)
     certificate = certificate_of(operator, handed_over(operator, Q[:, :2], complete=True))
@@ -480,9 +452,6 @@ def test_a_full_decomposition_is_complete_and_nothing_known_is_said():
     operator = Matrix(exact)
     certificate = replace(certificate_of(operator, handed_over(operator, Q[:, :2])), completeness=None)
     assert "There is no upper bound on eigenvalues that were not computed." in str(certificate)
-
-
-def test_all_pairs_no_pairs_and_the_zero_matrix():
     exact, Q = with_spectrum([3.0, 2.0, 1.0, -0.5])
     operator = Matrix(exact, psd=False)
     certificate = certificate_of(operator, handed_over(operator, Q))
@@ -499,7 +468,7 @@ def test_all_pairs_no_pairs_and_the_zero_matrix():
     assert "nan" not in str(certificate)
 
 
-def test_kinds_follow_the_weakest_part():
+def test_kinds_follow_the_weakest_part_and_units_the_factor():
     for kind in ("deterministic", "probabilistic", "estimate"):
         certificate = certified([1.0, 0.9, *[1e-4] * 10], [0, 1], error_kind=kind)
         assert certificate.widening_kind == kind
@@ -508,9 +477,6 @@ def test_kinds_follow_the_weakest_part():
         assert str(certificate).count(f"[{kind}]") == 4
     operator, result = all_but_the_first(0, error_kind="estimate")
     assert certificate_of(operator, result).completeness.kind == "estimate"
-
-
-def test_factor_changes_the_unit_of_everything():
     exact, Q = with_spectrum(HIDDEN)
     operator = Matrix(exact, exact + 1e-9 * np.eye(len(exact)))
     result = handed_over(operator, Q[:, :5])

@@ -13,7 +13,7 @@ from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.tables.as_rows import as_rows
 
 
-def test_a_formed_matrix_takes_no_more_than_is_planned():
+def test_a_plan_counts_what_a_matrix_and_sparse_rows_take():
     for shape, dtype in (((900, 2500), "f4"), ((2500, 700), "f8")):
         rows = as_rows(np.random.default_rng(0).standard_normal(shape).astype(dtype))
         costs = TableCosts(rows.shape, rows.dtype)
@@ -25,15 +25,12 @@ def test_a_formed_matrix_takes_no_more_than_is_planned():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak <= costs.build(form)[1]
-
-
-def test_a_plan_of_sparse_rows_counts_their_entries():
     tables = (sparse.random(9000, 900, share, random_state=0) for share in (0.005, 0.1))
     few, many = (PCA(3, solver="krylov").plan(X).seconds for X in tables)
     assert 3 * few < many
 
 
-def test_a_cosine_costs_more_than_a_kernel_value():
+def test_cosines_and_large_batches_cost_more():
     X = np.zeros((20_000, 5)) + np.arange(5)
     features, values = (
         next(
@@ -44,9 +41,6 @@ def test_a_cosine_costs_more_than_a_kernel_value():
         for settings in ({"solver": "random-features"}, {"solver": "nystroem", "landmarks": "uniform"})
     )
     assert 3 * values < features
-
-
-def test_a_batch_of_a_stream_costs_more_where_its_matrix_is_large():
     rng, planned = np.random.default_rng(0), []
     for columns in (3, 400):
         results = []

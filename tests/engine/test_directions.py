@@ -65,7 +65,7 @@ def test_no_angle_exceeds_its_bound(spectrum):
     assert bounded >= 24
 
 
-def test_a_bound_is_the_theorem_of_davis_and_kahan():
+def test_bounds_are_those_of_davis_and_kahan_and_equal_components_named():
     rng = np.random.default_rng(0)
     for seed in range(20):
         values = np.sort(rng.uniform(0, 10, 8))[::-1]
@@ -80,9 +80,6 @@ def test_a_bound_is_the_theorem_of_davis_and_kahan():
             off = largest_sine(V.T[some], np.eye(8)[some])
             assert off <= bounds.sines[part.start] + 1e-15
         assert seed % 6 < 2 or bounds.sines[0] < 1.0
-
-
-def test_equal_components_are_named():
     circle = np.c_[np.cos(CIRCLE), np.sin(CIRCLE)]
     words = "PC1 and PC2 are equal within rounding: any rotation of them is equally valid."
     for solver in ("full", "covariance", "gram", "krylov"):
@@ -102,9 +99,6 @@ def test_equal_components_are_named():
         [2, 3],
         [4],
     ]
-
-
-def test_an_unknown_next_eigenvalue_leaves_the_last_direction_without_a_bound():
     X = np.random.default_rng(0).standard_normal((600, 300))
     model = PCA(3, solver="krylov", random_state=0, tol=1e-3).fit(X)
     bounds = model.certificate_.directions
@@ -112,7 +106,7 @@ def test_an_unknown_next_eigenvalue_leaves_the_last_direction_without_a_bound():
     assert "Nothing bounds the direction" in str(model.certificate_)
 
 
-def test_kernel_components_have_bounds_too():
+def test_kernel_components_landmarks_and_saved_models_have_bounds(tmp_path):
     X = table(SPECTRA["separated"], 40, 12)
     model = KernelPCA(5, kernel="linear").fit(X)
     bounds = model.certificate_.directions
@@ -121,9 +115,6 @@ def test_kernel_components_have_bounds_too():
         scores = model.transform(X)[:, j]
         assert largest_sine(scores[None, :], exact[j : j + 1]) <= bounds.sines[j] + 1e-13
     assert bounds.sines.max() < 1e-9
-
-
-def test_directions_of_landmarks_and_saved_bounds(tmp_path):
     model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=10, random_state=0)
     text = str(model.fit(table(SPECTRA["separated"], 40, 12)).certificate_)
     assert "radians of that of the approximate matrix" in text

@@ -230,12 +230,20 @@ def test_a_start_from_few_rows_saves_passes_and_hides_nothing(monkeypatch):
     assert model.fit(values).attempts_[0].passes > passes
 
 
-def test_orthonormality_is_that_of_the_vectors_that_the_user_holds():
+def test_vectors_are_orthonormal_and_positive_values_not_denied():
     for dtype in ("f4", "f8"):
         model = KernelPCA(20, kernel="rbf").fit(X.astype(dtype))
         V = model.eigenvectors_.astype("f8")
         assert np.linalg.norm(V.T @ V - np.eye(20), 2) <= model.certificate_.orthogonality < 1e-5
         assert model.explained_variance_ratio_.sum() <= 1
+    # Three positive eigenvalues, ten thousand times smaller than the negative ones.
+    values = [1e-4, 9e-5, 8e-5]
+    K = indefinite([*values, *-np.linspace(0.01, 1, 400)], seed=3)
+    solution, result = decompose(None, K, solver="krylov", psd=False)
+    assert [attempt.plan.solver for attempt in solution.account.attempts] == ["krylov", "dense"]
+    assert_allclose(result.components.values, values, rtol=1e-9)
+    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -1, negative beyond"):
+        decompose(None, K, Target(count=4), solver="krylov", psd=False)
 
 
 @pytest.mark.parametrize("passes", [400, 2])
@@ -276,17 +284,6 @@ def test_matrices_whose_squares_do_not_fit(solver):
         assert result.mean / factor == pytest.approx(expected.mean)
         assert solution.certificate.ok
         assert math.isfinite(solution.spectrum.error_bound)
-
-
-def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
-    """Three positive eigenvalues, ten thousand times smaller than the negative ones."""
-    values = [1e-4, 9e-5, 8e-5]
-    K = indefinite([*values, *-np.linspace(0.01, 1, 400)], seed=3)
-    solution, result = decompose(None, K, solver="krylov", psd=False)
-    assert [attempt.plan.solver for attempt in solution.account.attempts] == ["krylov", "dense"]
-    assert_allclose(result.components.values, values, rtol=1e-9)
-    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -1, negative beyond"):
-        decompose(None, K, Target(count=4), solver="krylov", psd=False)
 
 
 @st.composite

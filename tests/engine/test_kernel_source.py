@@ -43,21 +43,18 @@ def test_a_function_that_depends_on_the_order_of_rows_is_refused():
         source(slice(10, 30), slice(10, 30))
 
 
-@pytest.mark.parametrize("pair", [(0, 1), (40, 3), (1700, 20), (1700, 1699)])
-def test_a_matrix_that_is_not_symmetric_is_refused_with_the_pair(pair):
-    K = np.eye(1800)
-    K[pair] += 0.25
-    with pytest.raises(DataError, match=r"\] differ by 0\.25\. A kernel is symmetric; pass \(K \+ K\.T\) /"):
-        MatrixSource(K)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_asymmetry_of_rounding_is_allowed_and_counted(dtype):
-    rng = np.random.default_rng(0)
-    K = RBF().gram(X)
-    noisy = (K * (1 + np.finfo(dtype).eps * rng.uniform(-3, 3, K.shape))).astype(dtype)
-    source = MatrixSource(noisy)
-    gap = np.linalg.norm(noisy.astype(float) - noisy.astype(float).T, 2) / 2
-    assert 0 < gap <= len(K) * source.absolute
-    tile = source(slice(0, 50), slice(0, 50))
-    assert_array_equal(tile, tile.T)
+def test_asymmetry_is_refused_with_the_pair_unless_it_is_rounding():
+    for pair in [(0, 1), (40, 3), (1700, 20), (1700, 1699)]:
+        K = np.eye(1800)
+        K[pair] += 0.25
+        with pytest.raises(DataError, match=r"\] differ by 0\.25\. A kernel is symmetric; pass \(K \+ K\.T"):
+            MatrixSource(K)
+    for dtype in [np.float32, np.float64]:
+        rng = np.random.default_rng(0)
+        K = RBF().gram(X)
+        noisy = (K * (1 + np.finfo(dtype).eps * rng.uniform(-3, 3, K.shape))).astype(dtype)
+        source = MatrixSource(noisy)
+        gap = np.linalg.norm(noisy.astype(float) - noisy.astype(float).T, 2) / 2
+        assert 0 < gap <= len(K) * source.absolute
+        tile = source(slice(0, 50), slice(0, 50))
+        assert_array_equal(tile, tile.T)

@@ -75,7 +75,7 @@ def assert_solved(matrix, spectrum, tol):
     assert spectrum.squares == pytest.approx(float((matrix.values**2).sum()))
 
 
-def test_leading_pairs():
+def test_leading_pairs_of_whole_and_invariant_spaces():
     for k in (1, 5, 20):
         for tol in (1e-3, 1e-8, 1e-12):
             matrix = Matrix(DECAY)
@@ -83,6 +83,20 @@ def test_leading_pairs():
             assert spectrum.values.size == k
             assert not spectrum.complete
             assert_solved(matrix, spectrum, tol)
+    matrix = Matrix(np.linspace(2, 1, 20))
+    spectrum = solve(matrix, Target(count=3), block=5, columns=20, tol=1e-14)
+    assert_allclose(spectrum.values, matrix.values[:3], rtol=1e-13)
+    assert spectrum.complete
+    for rank in (1, 3, 10):
+        values = np.zeros(150)
+        values[:rank] = np.arange(rank, 0, -1.0)
+        matrix = Matrix(values)
+        spectrum = solve(matrix, Target(count=6), columns=100)
+        assert_allclose(spectrum.values, values[:6], atol=1e-12 * rank)
+        assert spectrum.rank == min(rank, 6)
+        assert len(matrix.products) <= 5
+        V = spectrum.vectors
+        assert_allclose(V.T @ V, np.eye(6), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +124,7 @@ def test_it_restarts_when_the_basis_is_full():
     assert sum(matrix.products) > 40 + 6
 
 
-def test_a_fraction_of_the_trace_ends_the_iteration_or_stalls():
+def test_fractions_end_the_iteration_and_flat_spectra_stall():
     share = np.cumsum(DECAY) / DECAY.sum()
     for fraction in (0.1, 0.5, 0.9, 0.99):
         matrix = Matrix(DECAY)
@@ -119,29 +133,14 @@ def test_a_fraction_of_the_trace_ends_the_iteration_or_stalls():
         assert_solved(matrix, spectrum, 1e-8)
     matrix = Matrix(np.linspace(2, 1, 200))
     assert "stalled after" in find(matrix, Target(fraction=0.9), columns=48).why
+    matrix = Matrix(np.linspace(1, 0.99999, 400))
+    result = find(matrix, Target(count=5), tol=1e-10, block=16, max_passes=30)
+    assert re.search(r"stalled after \d+ block products at a relative residual of", result.why)
+    assert result.spectrum.passes == len(matrix.products) <= 20
+    assert 0 < result.spectrum.residuals.max() < 1
 
 
-def test_an_invariant_subspace_ends_the_iteration():
-    for rank in (1, 3, 10):
-        values = np.zeros(150)
-        values[:rank] = np.arange(rank, 0, -1.0)
-        matrix = Matrix(values)
-        spectrum = solve(matrix, Target(count=6), columns=100)
-        assert_allclose(spectrum.values, values[:6], atol=1e-12 * rank)
-        assert spectrum.rank == min(rank, 6)
-        assert len(matrix.products) <= 5
-        V = spectrum.vectors
-        assert_allclose(V.T @ V, np.eye(6), atol=1e-12)
-
-
-def test_a_basis_that_fills_the_space_is_complete():
-    matrix = Matrix(np.linspace(2, 1, 20))
-    spectrum = solve(matrix, Target(count=3), block=5, columns=20, tol=1e-14)
-    assert_allclose(spectrum.values, matrix.values[:3], rtol=1e-13)
-    assert spectrum.complete
-
-
-def test_start_vectors_save_passes():
+def test_start_vectors_save_passes_however_wide():
     cold = Matrix(DECAY)
     solve(cold, Target(count=3), block=8)
     for width in (1, 3, 8, 12):
@@ -152,14 +151,23 @@ def test_start_vectors_save_passes():
         assert len(warm.products) <= len(cold.products)
         if width >= 3:
             assert len(warm.products) <= 2
-
-
-def test_flat_spectra_stall_early_and_say_how_far_they_came():
-    matrix = Matrix(np.linspace(1, 0.99999, 400))
-    result = find(matrix, Target(count=5), tol=1e-10, block=16, max_passes=30)
-    assert re.search(r"stalled after \d+ block products at a relative residual of", result.why)
-    assert result.spectrum.passes == len(matrix.products) <= 20
-    assert 0 < result.spectrum.residuals.max() < 1
+    A = np.diag(np.linspace(2.0, 1.0, 700))
+    rng = np.random.default_rng(0)
+    start = np.linalg.qr(rng.standard_normal((700, 150)))[0]
+    route = KrylovRoute(Form("given", "whole"), 16, 300, 40)
+    result = route.iterate(SymmetricMatrix(A, psd=True), Target(count=150), 1e-6, rng, start)
+    assert result.spectrum.values.size == 150
+    assert result.why or np.allclose(result.spectrum.values, np.diag(A)[:150], atol=1e-4)
+    # The pairs that are there take part in the answer, and are multiplied once.
+    matrix = Matrix(np.concatenate([np.full(20, 2.0), np.linspace(1.5, 0.1, 280)]))
+    rng = np.random.default_rng(1)
+    missed = matrix.vectors[:, :3] + 0.05 * rng.standard_normal((300, 3))
+    start = np.column_stack([matrix.vectors[:, 3:27], missed])
+    matrix.products.clear()
+    spectrum = solve(matrix, Target(count=24), block=8, columns=160, start=start)
+    assert matrix.products[0] == 27
+    assert set(matrix.products[1:]) == {8}
+    assert_solved(matrix, spectrum, 1e-8)
 
 
 def test_where_nothing_could_take_over_only_a_standstill_ends_the_iteration():
@@ -209,26 +217,3 @@ def test_eigenpairs_of_the_basis_are_computed_only_where_they_may_be_near_enough
         passes = len(matrix.products)
     assert looks[1] < looks[0]
     assert passes <= 1.35 * looks[0] + 10
-
-
-def test_a_start_wider_than_a_block_leaves_room_for_what_follows():
-    A = np.diag(np.linspace(2.0, 1.0, 700))
-    rng = np.random.default_rng(0)
-    start = np.linalg.qr(rng.standard_normal((700, 150)))[0]
-    route = KrylovRoute(Form("given", "whole"), 16, 300, 40)
-    result = route.iterate(SymmetricMatrix(A, psd=True), Target(count=150), 1e-6, rng, start)
-    assert result.spectrum.values.size == 150
-    assert result.why or np.allclose(result.spectrum.values, np.diag(A)[:150], atol=1e-4)
-
-
-def test_of_a_wide_start_what_has_not_converged_goes_on():
-    """The pairs that are there take part in the answer, and are multiplied once."""
-    matrix = Matrix(np.concatenate([np.full(20, 2.0), np.linspace(1.5, 0.1, 280)]))
-    rng = np.random.default_rng(1)
-    missed = matrix.vectors[:, :3] + 0.05 * rng.standard_normal((300, 3))
-    start = np.column_stack([matrix.vectors[:, 3:27], missed])
-    matrix.products.clear()
-    spectrum = solve(matrix, Target(count=24), block=8, columns=160, start=start)
-    assert matrix.products[0] == 27
-    assert set(matrix.products[1:]) == {8}
-    assert_solved(matrix, spectrum, 1e-8)

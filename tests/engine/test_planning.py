@@ -55,7 +55,7 @@ def test_auto_takes_the_cheaper_side(shape, target, solver, operator):
     assert result.reason.endswith(".")
 
 
-def test_the_route_asked_for_is_taken_and_genotypes_have_a_flat_spectrum():
+def test_the_route_asked_for_is_taken_unless_it_would_fill_the_space():
     X = np.zeros((900, 5000), dtype="f4")
     for scale, count, solver in (("genotype", 10, "gram"), ("genotype", 2, "krylov"), ("unit", 10, "krylov")):
         assert PCA(count, scale=scale).plan(X).solver == solver, (scale, count)
@@ -64,9 +64,6 @@ def test_the_route_asked_for_is_taken_and_genotypes_have_a_flat_spectrum():
         assert (result.solver, result.reason) == (solver, f"You set solver={solver!r}.")
     for n, solver in product((300, 3000), ("dense", "krylov")):
         assert kernel(n, solver=solver).solver == solver
-
-
-def test_an_iteration_has_steps_or_becomes_a_product_where_it_would_fill_the_space():
     cases = [((50, 20), TEN), ((5000, 900), ALL), ((900, 700), HALF), ((3000, 400), Target(count=300))]
     for shape, target in cases:
         result = pca(shape, target, "krylov")
@@ -115,7 +112,14 @@ def test_float32_multiplies_above_its_floor_only_and_sparse_rows_are_never_decom
         )
 
 
-def test_a_limit_chooses_the_route_that_fits():
+def test_a_limit_chooses_the_route_that_fits_if_any():
+    for solver in ["auto", "full", "covariance", "gram", "krylov"]:
+        with pytest.raises(
+            MemoryLimitError, match=r"MB of working memory, and memory_limit allows 1 kB\. Raise"
+        ):
+            pca((5000, 900), solver=solver, limit=1000)
+        with pytest.raises(MemoryError, match=r"B of working memory, and memory_limit allows 1 kB\. Raise"):
+            pca((5000, 900), ALL, solver=solver, limit=1000)
     # A table whose first choice is the SVD.
     results = [pca((500, 500))]
     while smaller := [other.bytes for other in results[-1].alternatives if other.bytes < results[-1].bytes]:
@@ -127,23 +131,12 @@ def test_a_limit_chooses_the_route_that_fits():
         pca((500, 500), limit=min(item.bytes for item in results) // 2)
 
 
-@pytest.mark.parametrize("solver", ["auto", "full", "covariance", "gram", "krylov"])
-def test_nothing_fits(solver):
-    with pytest.raises(MemoryLimitError, match=r"MB of working memory, and memory_limit allows 1 kB\. Raise"):
-        pca((5000, 900), solver=solver, limit=1000)
-    with pytest.raises(MemoryError, match=r"B of working memory, and memory_limit allows 1 kB\. Raise"):
-        pca((5000, 900), ALL, solver=solver, limit=1000)
-
-
-def test_few_components_are_iterated_within_memory():
+def test_few_components_are_iterated_and_every_eigenvalue_is_not():
     with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 69\.8 MB of working memory,"):
         pca((50_000, 9000), FIVE, solver="krylov", limit=1000)
     for n, target, solver in [(100, FIVE, "dense"), (3000, FIVE, "krylov"), (3000, ALL, "dense")]:
         result = kernel(n, target)
         assert (result.solver, result.operator) == (solver, "centered kernel")
-
-
-def test_where_every_eigenvalue_is_needed_nothing_is_iterated():
     assert kernel(9000, HALF).solver == "krylov"
     result = kernel(9000, HALF, psd=False, all_=True)
     assert result.solver == "dense"
@@ -191,9 +184,6 @@ def test_a_python_function_is_what_the_time_goes_to():
         assert f"called {how}, and 500,500 values take about 20 us each" in detail
         with pytest.warns(CostWarning, match="minutes"):
             warn_of_cost(kernel(10_000, calls=Calls(1e-3, scalar)), lambda: "Sample.", np.empty(0))
-
-
-def test_a_function_called_pair_by_pair_is_too_slow_to_be_called_twice():
     limit = kernel(20_000, psd=False).bytes - 1
     assert kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, False)).bytes <= limit
     with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 1\.78 GB of working memory,"):
@@ -204,7 +194,7 @@ def test_a_function_called_pair_by_pair_is_too_slow_to_be_called_twice():
     assert first.route.form.whole
 
 
-def test_a_given_matrix_is_in_memory_and_not_copied_into_tiles():
+def test_given_and_substitute_matrices_count_in_memory():
     for n in (3000, 20_000):
         result = kernel(n, given=True, psd=False)
         assert "half of n^2" not in str(result)
@@ -213,9 +203,6 @@ def test_a_given_matrix_is_in_memory_and_not_copied_into_tiles():
     assert few.solver == "krylov"
     assert plan(SymmetricCosts(3000), SolveRequest(ALL, 1e-9, PLENTY)).solver == "dense"
     assert plan(SymmetricCosts(50), SolveRequest(FIVE, 1e-9, PLENTY)).solver == "dense"
-
-
-def test_a_substitute_is_planned_before_any_route_and_counts_in_memory():
     making = (Step("make", "a smaller matrix", 7.0),)
     made = Plan("smaller matrix", "by-name", making, 10**9, "It is approximate.")
     costs = SymmetricCosts(300, substitute=made, too_large=("A smaller matrix", "Take an even smaller one."))
@@ -228,26 +215,6 @@ def test_a_substitute_is_planned_before_any_route_and_counts_in_memory():
     assert result.reason == "It is approximate."
     with pytest.raises(MemoryLimitError, match="A smaller matrix needs about 1 GB of working memory, and"):
         plan(costs, SolveRequest(ALL, 1e-9, 10**9))
-
-
-def test_a_plan_names_what_else_would_do_and_a_long_one_warns():
-    result = pca((40_000, 2000), TEN)
-    assert 0 < len(result.alternatives) <= 3
-    seconds = [other.seconds for other in result.alternatives]
-    assert seconds == sorted(seconds)
-    text = str(result)
-    for other in result.alternatives:
-        assert (
-            f"  or {other.solver} on the {other.matrix}, {other.storage}, in {other.arithmetic}: about "
-            in text
-        )
-    assert "It took" not in text
-    assert "It took 3 s." in str(dataclasses.replace(result, took=3.0))
-    result = pca((10**6, 10**5), ALL)
-    assert result.seconds > 3600
-    with pytest.warns(CostWarning, match=r"predicted to take about \d+ minutes \(.*\) Sample\."):
-        warn_of_cost(result, lambda: "Sample.", np.empty(0))
-    warn_of_cost(pca((1000, 50)), lambda: "", np.empty(0))
 
 
 def test_the_route_that_is_taken_at_once_is_the_one_that_is_ranked_first():
@@ -276,7 +243,7 @@ def test_the_route_that_is_taken_at_once_is_the_one_that_is_ranked_first():
     assert small_first(tables[0], SolveRequest(FIVE, 1e-6, PLENTY, solver="krylov")) is None
 
 
-def test_seconds_are_those_of_calls_and_grow_with_the_work():
+def test_seconds_grow_with_the_work_and_what_else_would_do():
     ask_of_few = SolveRequest(Target(count=2), tol=1e-6, memory_limit=1 << 40)
     for costs in (TableCosts((20, 3), np.dtype("f8")), KernelCosts((20, 3)), SymmetricCosts(20)):
         assert 1e-3 < plan(costs, ask_of_few).seconds < 3e-3
@@ -288,6 +255,23 @@ def test_seconds_are_those_of_calls_and_grow_with_the_work():
     ):
         assert pca(small, target).seconds < pca(large, target).seconds
     assert kernel(2000).seconds < kernel(4000).seconds
+    result = pca((40_000, 2000), TEN)
+    assert 0 < len(result.alternatives) <= 3
+    seconds = [other.seconds for other in result.alternatives]
+    assert seconds == sorted(seconds)
+    text = str(result)
+    for other in result.alternatives:
+        assert (
+            f"  or {other.solver} on the {other.matrix}, {other.storage}, in {other.arithmetic}: about "
+            in text
+        )
+    assert "It took" not in text
+    assert "It took 3 s." in str(dataclasses.replace(result, took=3.0))
+    result = pca((10**6, 10**5), ALL)
+    assert result.seconds > 3600
+    with pytest.warns(CostWarning, match=r"predicted to take about \d+ minutes \(.*\) Sample\."):
+        warn_of_cost(result, lambda: "Sample.", np.empty(0))
+    warn_of_cost(pca((1000, 50)), lambda: "", np.empty(0))
 
 
 def test_a_cheaper_route_that_is_not_taken_has_its_reason():

@@ -19,17 +19,26 @@ def symmetric(values, seed=0):
     return (A + A.T) / 2
 
 
-@pytest.mark.parametrize("m", [1, 2, 40, 300])
-def test_eigenpairs_of_a_matrix(m):
-    for A in (symmetric(np.linspace(3, -1, m)), symmetric(0.9 ** np.arange(m)), np.zeros((m, m))):
-        before = A.copy()
-        exact = np.linalg.eigvalsh(A)[::-1]
-        assert_allclose(eigenvalues(A), exact, atol=1e-13)
-        values, V, _ = leading(A, Target())
-        assert_allclose(values, exact, atol=1e-13)
-        assert_allclose(V.T @ V, np.eye(m), atol=1e-12)
-        assert_allclose(A @ V, V * values, atol=1e-12)
-        assert_array_equal(A, before)
+def test_eigenpairs_of_a_matrix_all_or_few():
+    for m in [1, 2, 40, 300]:
+        for A in (symmetric(np.linspace(3, -1, m)), symmetric(0.9 ** np.arange(m)), np.zeros((m, m))):
+            before = A.copy()
+            exact = np.linalg.eigvalsh(A)[::-1]
+            assert_allclose(eigenvalues(A), exact, atol=1e-13)
+            values, V, _ = leading(A, Target())
+            assert_allclose(values, exact, atol=1e-13)
+            assert_allclose(V.T @ V, np.eye(m), atol=1e-12)
+            assert_allclose(A @ V, V * values, atol=1e-12)
+            assert_array_equal(A, before)
+    # With all other eigenvalues.
+    for m in [40, 100, 300, 600]:
+        for A in clustered(m):
+            exact = np.linalg.eigvalsh(A)[::-1]
+            for k in (1, 5, m // 4):
+                found, V, rest = leading(A, Target(count=k))
+                assert_allclose(np.concatenate([found, rest]), exact, rtol=0, atol=1e-13 * exact[0])
+                assert_allclose(V.T @ V, np.eye(k), atol=1e-12)
+                assert_allclose(A @ V, V * found, atol=1e-12 * exact[0])
 
 
 def clustered(m):
@@ -47,18 +56,6 @@ def clustered(m):
     yield np.eye(m) + 1.0
 
 
-@pytest.mark.parametrize("m", [40, 100, 300, 600])
-def test_few_eigenpairs_of_a_dense_matrix(m):
-    """With all other eigenvalues."""
-    for A in clustered(m):
-        exact = np.linalg.eigvalsh(A)[::-1]
-        for k in (1, 5, m // 4):
-            found, V, rest = leading(A, Target(count=k))
-            assert_allclose(np.concatenate([found, rest]), exact, rtol=0, atol=1e-13 * exact[0])
-            assert_allclose(V.T @ V, np.eye(k), atol=1e-12)
-            assert_allclose(A @ V, V * found, atol=1e-12 * exact[0])
-
-
 def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
     """An indefinite matrix by the solver asked for, certified, under the limit."""
     monkeypatch.setattr(solving, "QUICK", 0.0)
@@ -72,7 +69,11 @@ def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
         solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 100))
 
 
-def test_leading_values_are_squared_singular_values():
+def test_leading_values_and_factors_are_those_of_the_svd():
+    for scale in [1.0, 1e90]:
+        A = spectrum_matrix(1500, 900, 100 * 0.9 ** np.arange(60), seed=10) * scale
+        result = leading_values(A, 4, 1 << 40)
+        assert_allclose(result / scale / scale, (100 * 0.9 ** np.arange(4)) ** 2, rtol=3e-4)
     for shape in ((90, 40), (40, 90), (540, 480)):
         for dtype in ("f8", "f4"):
             A = np.random.default_rng(9).standard_normal(shape).astype(dtype)
@@ -80,16 +81,6 @@ def test_leading_values_are_squared_singular_values():
             for count in (1, 8, 40):
                 assert_allclose(leading_values(A, count, 1 << 40), expected[:count], rtol=3e-4)
             assert leading_values(A, 0, 1 << 40).size == 0
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e90])
-def test_leading_values_by_iteration(scale):
-    A = spectrum_matrix(1500, 900, 100 * 0.9 ** np.arange(60), seed=10) * scale
-    result = leading_values(A, 4, 1 << 40)
-    assert_allclose(result / scale / scale, (100 * 0.9 ** np.arange(4)) ** 2, rtol=3e-4)
-
-
-def test_factors_are_singular_triplets():
     for shape in ((60, 30), (30, 60), (150, 120), (120, 150)):
         for scale in (1.0, 1e-90, 1e90):
             D = np.random.default_rng(11).standard_normal(shape) * scale

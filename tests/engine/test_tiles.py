@@ -48,7 +48,7 @@ def test_product_is_the_product(n, held, width):
     assert_allclose(tiles.matmat(fortran), A @ V, atol=tolerance * n)
 
 
-def test_float32_tiles_are_multiplied_in_float32_and_summed_in_float64():
+def test_float32_tiles_and_those_that_are_filled_in_every_pass():
     A = symmetric(3 * TILE)
     V = np.random.default_rng(1).standard_normal((len(A), 4))
     tiles = TileMatrix(len(A), Source(A), np.empty(0), np.float32)
@@ -59,9 +59,6 @@ def test_float32_tiles_are_multiplied_in_float32_and_summed_in_float64():
     exact = tiles.promoted()
     assert_allclose(exact.matmat(V), A @ V, atol=1e-11)
     assert_array_equal(exact.row_sums, tiles.row_sums)
-
-
-def test_tiles_that_are_not_kept_are_filled_in_every_pass():
     A = symmetric(2 * TILE + 5)
     n = len(A)
     for share in (0.0, 0.3, 0.9):

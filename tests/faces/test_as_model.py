@@ -19,12 +19,20 @@ def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch)
     assert refusals_of_damaged(space, data, tmp_path) > 50
 
 
-def test_a_notebook_shows_the_certificate_and_a_figure_of_rows_is_refused():
+def test_notebooks_thresholds_and_how_to_repeat_the_report():
     space = FaceSpace(3).fit(drawn_faces(3, 3, size=(16, 20)))
     assert "Certificate: holds" in space._repr_mimebundle_()["text/html"]
     space = FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20)))
     with pytest.raises(DataError, match=r"Pictures of faces have three axes \(n, height, width\), not"):
         figures.reconstructions(space, np.zeros((2, 320)))
+    pytest.importorskip("matplotlib")
+    space = FaceSpace(5).fit(drawn_faces(6, 3, size=(20, 24), seed=0))
+    data = figures.face_scores_data(space)
+    assert data.columns["share"].sum() == pytest.approx(100)
+    assert f"{space.face_threshold_:.4g}." in " ".join(data.notes)
+    page = report_page(Fitted(FaceSpace(4).fit(drawn_faces(5, 3, size=(24, 28))), None))
+    assert "Turk" in page
+    assert "gramian.faces.FaceSpace(n_components=4).fit(X)" in page
 
 
 def test_a_space_of_faces_is_that_of_its_corrected_pictures():
@@ -47,14 +55,3 @@ def test_a_space_of_faces_is_that_of_its_corrected_pictures():
         np.testing.assert_allclose(errors[0, [0, 6]], [1.0, expected], rtol=1e-4)
     with pytest.raises(DataError, match="those of a PCA"):
         figures.reconstruction_errors(FaceSpace(3, kernel="rbf").fit(pictures), pictures)
-
-
-def test_thresholds_of_face_scores_and_how_to_repeat_the_report():
-    pytest.importorskip("matplotlib")
-    space = FaceSpace(5).fit(drawn_faces(6, 3, size=(20, 24), seed=0))
-    data = figures.face_scores_data(space)
-    assert data.columns["share"].sum() == pytest.approx(100)
-    assert f"{space.face_threshold_:.4g}." in " ".join(data.notes)
-    page = report_page(Fitted(FaceSpace(4).fit(drawn_faces(5, 3, size=(24, 28))), None))
-    assert "Turk" in page
-    assert "gramian.faces.FaceSpace(n_components=4).fit(X)" in page

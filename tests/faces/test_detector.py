@@ -24,7 +24,7 @@ def sketch_by_definition(picture, values):
     return edges / np.sqrt(np.mean(edges**2))
 
 
-def test_sketches_are_their_definition_whatever_brightness_contrast_depth_and_size():
+def test_sketches_are_their_definition_whatever_the_picture():
     for values in ["grey", "log"]:
         result = sketches(FACES[:3], values)
         expected = [sketch_by_definition(picture, values) for picture in FACES[:3]]
@@ -33,9 +33,6 @@ def test_sketches_are_their_definition_whatever_brightness_contrast_depth_and_si
     np.testing.assert_allclose(sketches(0.1 * FACES + 7, "grey"), small, atol=1e-4)
     np.testing.assert_allclose(sketches(FACES.astype(np.uint16) * 257, "grey"), small, atol=1e-4)
     np.testing.assert_allclose(sketches(FACES.repeat(3, axis=1).repeat(3, axis=2), "grey"), small, atol=1e-5)
-
-
-def test_areas_may_be_of_any_size():
     picture = np.random.default_rng(0).random((1, 60, 50))
     fine = picture.repeat(HEIGHT, axis=1).repeat(20, axis=2)
     down = fine.reshape(1, HEIGHT, 60, 20, 50).mean(axis=(2, 4))
@@ -44,7 +41,7 @@ def test_areas_may_be_of_any_size():
     assert not sketches(np.full((1, 48, 40), 200, dtype=np.uint8), "grey").any()
 
 
-def test_unlikeness_against_the_definition():
+def test_unlikeness_and_the_number_of_components_against_the_definition():
     models = fit_detector(FACES, 0)
     assert [model.n_components_ for model in models] == [39, 39]
     product = np.ones(len(THINGS))
@@ -55,9 +52,6 @@ def test_unlikeness_against_the_definition():
         c = given - fitted.mean(axis=0)
         product *= np.mean((c - c @ V.T @ V) ** 2, axis=1)
     np.testing.assert_allclose(unlikeness(models, THINGS), np.sqrt(product), rtol=1e-3)
-
-
-def test_the_number_of_components_and_things_less_like_faces():
     models = fit_detector(np.concatenate([FACES, THINGS, FACES[:, :, ::-1]]), 0)
     assert all(isinstance(model, PCA) and model.n_components_ == COMPONENTS for model in models)
     assert [model.n_components_ for model in fit_detector(FACES[:2], 0)] == [1, 1]

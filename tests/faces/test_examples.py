@@ -23,7 +23,7 @@ def test_the_files_are_those_that_the_script_writes(tmp_path, monkeypatch):
     } == files
 
 
-def test_people_differ_and_so_do_their_pictures():
+def test_people_differ_and_another_kind_is_refused():
     faces = example_faces()
     pictures, people = faces.pictures.reshape(320, -1).astype(float), np.array(faces.people)
     enrolled = np.arange(320) % 8 < 4
@@ -37,8 +37,5 @@ def test_people_differ_and_so_do_their_pictures():
     )
     whitened = np.mean(people[enrolled][(b @ a.T).argmax(axis=1)] == people[~enrolled])
     assert 0.4 < plain < 0.9 < whitened
-
-
-def test_another_kind_is_refused():
     with pytest.raises(ParameterError, match="is not known"):
         example_faces("animals")

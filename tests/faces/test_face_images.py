@@ -17,7 +17,7 @@ def some(n=4):
     return Faces(pictures, tuple(name[:2] for name in names), names, tuple("abcd"[:n]))
 
 
-def test_some_one_and_pictures_without_people():
+def test_some_one_stretched_and_pictures_without_people():
     for places in [slice(1, 3), [1, 2], np.array([False, True, True, False])]:
         faces = some().take(places)
         np.testing.assert_array_equal(faces.pictures, some().pictures[1:3])
@@ -32,6 +32,17 @@ def test_some_one_and_pictures_without_people():
     assert faces.take([0]).sizes is None
     assert faces.stretched() == []
     assert repr(faces) == "Faces(4 pictures, 8x9, source='memory')"
+    faces = replace(some(), sizes=((8, 9), (800, 900), (8, 10), (7, 9)))
+    assert faces.stretched() == [("p1/0.png", (8, 10)), ("p1/1.png", (7, 9))]
+    # Sides of small pictures are whole numbers.
+    assert replace(some(), sizes=((80, 92), (80, 88), (83, 90), (77, 90))).stretched() == []
+    with pytest.raises(ValueError, match="inhomogeneous shape"):
+        as_pictures([np.zeros((9, 8)), np.zeros((9, 7))])
+    for dtype in [object, bool]:
+        assert as_pictures(np.ones((2, 9, 8), dtype=dtype)).dtype.kind in "fu"
+    for given in [None, "people", b"people", Path("people")]:
+        with pytest.raises(InputTypeError, match=r"Pictures of faces are an array \(n, height, width\), not"):
+            as_pictures(given)
 
 
 def test_arrays_files_and_other_libraries(array_kind, tmp_path):
@@ -43,7 +54,7 @@ def test_arrays_files_and_other_libraries(array_kind, tmp_path):
     np.testing.assert_array_equal(as_pictures(array_kind.make(pictures.astype(float))), pictures)
 
 
-def test_what_is_no_picture():
+def test_what_is_no_picture_or_not_finite_is_named():
     for given, message in [
         (5, r"three axes \(n, height, width\)"),
         (np.zeros((9, 8)), r"three axes \(n, height, width\), not the shape \(9, 8\).*picture\[None\]"),
@@ -55,9 +66,6 @@ def test_what_is_no_picture():
     ]:
         with pytest.raises(DataError, match=message):
             as_pictures(given)
-
-
-def test_a_picture_that_is_not_finite_is_named():
     pictures = np.zeros((70, 9, 8), dtype=np.float32)
     pictures[66, 3, 3] = np.inf
     with pytest.raises(DataError, match=r"Picture 66 \(counted from 0\) contains NaN or infinity\."):
@@ -66,20 +74,3 @@ def test_a_picture_that_is_not_finite_is_named():
     with pytest.raises(DataError, match=r"Picture 66 \(counted from 0\) contains NaN or") as result:
         as_pictures(pictures)
     assert "missing" not in str(result.value)
-
-
-def test_objects_that_are_numbers_are_taken_and_lists_of_several_sizes_are_not():
-    with pytest.raises(ValueError, match="inhomogeneous shape"):
-        as_pictures([np.zeros((9, 8)), np.zeros((9, 7))])
-    for dtype in [object, bool]:
-        assert as_pictures(np.ones((2, 9, 8), dtype=dtype)).dtype.kind in "fu"
-    for given in [None, "people", b"people", Path("people")]:
-        with pytest.raises(InputTypeError, match=r"Pictures of faces are an array \(n, height, width\), not"):
-            as_pictures(given)
-
-
-def test_pictures_that_resizing_has_stretched():
-    faces = replace(some(), sizes=((8, 9), (800, 900), (8, 10), (7, 9)))
-    assert faces.stretched() == [("p1/0.png", (8, 10)), ("p1/1.png", (7, 9))]
-    # Sides of small pictures are whole numbers.
-    assert replace(some(), sizes=((80, 92), (80, 88), (83, 90), (77, 90))).stretched() == []

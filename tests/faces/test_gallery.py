@@ -72,7 +72,7 @@ def traces(path, person, count=2):
     return [part for part in wanted if part in data]
 
 
-def test_what_is_enrolled_is_there_when_opened_again(gallery, path):
+def test_what_is_enrolled_is_there_when_opened_again_unless_replaced(gallery, path):
     enroll(gallery, "Anna", "Пётр")
     again = Gallery.open(path, Model)
     vectors, people = again.vectors()
@@ -83,6 +83,13 @@ def test_what_is_enrolled_is_there_when_opened_again(gallery, path):
     assert again.variances.dtype == np.float64
     assert again.created.endswith("+00:00")
     assert [(p.name, p.pictures, p.kept) for p in again.people()] == [("Anna", 2, 0), ("Пётр", 2, 0)]
+    enroll(gallery, "Anna")
+    path.unlink()
+    with pytest.raises(FileError, match=r"does not exist|cannot be read"):
+        gallery.forget("Anna")
+    enroll_into(path, Other, ["Ben"], VECTORS[:1], HASHES[:1])
+    with pytest.raises(FileError, match=r"was replaced by a gallery of another model\. Open it again"):
+        gallery.forget("Ben")
 
 
 def test_many_people_at_once(gallery):
@@ -103,16 +110,6 @@ def test_the_same_name_in_two_spellings_is_one_person(gallery):
     assert gallery.forget("Zoe\u0308") == 4
 
 
-def test_pictures_are_kept_only_when_asked(gallery, path):
-    enroll(gallery, "Anna")
-    enroll(gallery, "Ben", kept=True)
-    files = pictures_of("Ben")[2]
-    assert gallery.originals("Anna") == ()
-    assert gallery.originals("Ben") == tuple((f"folder of Ben/{i}.png", files[i]) for i in range(2))
-    assert files[0] in path.read_bytes()
-    assert b"a picture of Anna" not in path.read_bytes()
-
-
 def test_all_or_nothing(gallery, path):
     enroll(gallery, "Anna")
     before = path.read_bytes()
@@ -126,7 +123,7 @@ def test_all_or_nothing(gallery, path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_gallery_belongs_to_a_fitted_model(gallery, path):
+def test_a_gallery_belongs_to_a_fitted_model_and_takes_no_other_kinds(gallery, path):
     with pytest.raises(DataError, match="was made with the model abababababab, but this model is"):
         Gallery.open(path, Other)
     assert Gallery.open(path).fingerprint == gallery.fingerprint
@@ -136,9 +133,6 @@ def test_a_gallery_belongs_to_a_fitted_model(gallery, path):
         with pytest.raises(TypeError, match="is not an estimator instance"):
             use("m.gramian")
     assert os.listdir(path.parent) == [path.name]
-
-
-def test_arguments_of_another_kind(gallery):
     vectors, hashes, _ = pictures_of("Anna")
     with pytest.raises(InputTypeError, match=r"s name must be text, not list\."):
         gallery.enroll([["Anna"]] * 2, vectors, hashes)
@@ -163,7 +157,7 @@ def test_nothing_is_left_of_who_was_forgotten(gallery, path, kept):
     assert traces(path, "Jane Doe") == []
 
 
-def test_forgetting_everybody(gallery, path):
+def test_pictures_are_kept_when_asked_and_everybody_can_be_forgotten(gallery, path):
     enroll(gallery, "Anna", "Ben")
     gallery.forget("Anna")
     gallery.forget("Ben")
@@ -173,6 +167,13 @@ def test_forgetting_everybody(gallery, path):
         gallery.recogniser()
     enroll(gallery, "Anna")
     assert len(gallery) == 2
+    enroll(gallery, "Anna")
+    enroll(gallery, "Ben", kept=True)
+    files = pictures_of("Ben")[2]
+    assert gallery.originals("Anna") == ()
+    assert gallery.originals("Ben") == tuple((f"folder of Ben/{i}.png", files[i]) for i in range(2))
+    assert files[0] in path.read_bytes()
+    assert b"a picture of Anna" not in path.read_bytes()
 
 
 PAUSED = """
@@ -242,16 +243,6 @@ def test_a_change_waits_for_another(gallery, path):
     assert [person.name for person in Gallery.open(path).people()] == ["Ben"]
 
 
-def test_a_file_that_was_replaced(gallery, path):
-    enroll(gallery, "Anna")
-    path.unlink()
-    with pytest.raises(FileError, match=r"does not exist|cannot be read"):
-        gallery.forget("Anna")
-    enroll_into(path, Other, ["Ben"], VECTORS[:1], HASHES[:1])
-    with pytest.raises(FileError, match=r"was replaced by a gallery of another model\. Open it again"):
-        gallery.forget("Ben")
-
-
 class Recorded(Recogniser):
     """In place of a recogniser: remembers what it was made and fitted with."""
 
@@ -269,16 +260,13 @@ def recorded(monkeypatch):
     monkeypatch.setattr(module, "Recogniser", Recorded)
 
 
-def test_a_recogniser_is_fitted_on_the_vectors(gallery, recorded):
+def test_a_recogniser_is_fitted_on_the_vectors_and_kept_until_something_changes(gallery, recorded, path):
     enroll(gallery, "Anna", "Ben")
     vectors, people, variances, shifts = gallery.recogniser().fitted
     np.testing.assert_array_equal(vectors, gallery.vectors()[0])
     assert people.tolist() == ["Anna", "Anna", "Ben", "Ben"]
     np.testing.assert_array_equal(variances, Model.eigenvalues_)
     np.testing.assert_array_equal(shifts, Model.shift_covariance_)
-
-
-def test_a_recogniser_is_kept_until_something_changes(gallery, path, recorded):
     enroll(gallery, "Anna", "Ben")
     first = gallery.recogniser()
     assert gallery.recogniser() is first
@@ -340,7 +328,7 @@ def test_a_new_gallery_and_one_that_is_there(path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_what_cannot_be_enrolled_makes_no_gallery(path):
+def test_what_cannot_be_enrolled_makes_no_gallery_and_changes_none(path):
     for people, vectors, match in (
         (["Anna", "Ben"], VECTORS[:2], "is already enrolled for Anna"),
         (["Anna", "\n"], VECTORS[:2], "A person's name is empty"),
@@ -349,9 +337,6 @@ def test_what_cannot_be_enrolled_makes_no_gallery(path):
         with pytest.raises(ValueError, match=match):
             enroll_into(path, Model, people, vectors, HASHES[:1] * 2)
         assert os.listdir(path.parent) == []
-
-
-def test_a_gallery_of_another_model_is_left_as_it_is(path):
     enroll_into(path, Other, ["Anna"], VECTORS[:1], HASHES[:1])
     before = path.read_bytes()
     with pytest.raises(DataError, match="was made with the model cdcdcdcdcdcd, but this model is"):

@@ -19,7 +19,7 @@ def batch(people=("Anna", "Ben"), vectors=((1, 2), (3, 4)), hashes=None, sources
     return as_batch(people, vectors, hashes, sources, pictures, 2)
 
 
-def test_a_batch_is_what_is_stored_and_said_in_words():
+def test_a_batch_is_what_is_stored_if_it_fits_together():
     rows = batch(sources=["a/1.png", "b/\udc80.png"], pictures=[b"0", b"1"])
     assert [(row.person, row.digest, row.source, bytes(row.original)) for row in rows] == [
         ("Anna", digest("0"), "a/1.png", b"0"),
@@ -31,18 +31,6 @@ def test_a_batch_is_what_is_stored_and_said_in_words():
     assert str(Enrolled({"Anna": 1}, ())) == "1 picture of 1 person enrolled"
     several = Enrolled({"Anna": 1000, "Ben": 0}, (("Ben", "b.png"),))
     assert str(several) == "1,000 pictures of 2 people enrolled, 1 known already"
-
-
-def test_vectors_of_any_kind_become_floats(array_kind):
-    vectors = array_kind.make(np.array([[1.5, -2.0], [0.25, 4.0]]))
-    made = batch(vectors=vectors, hashes=[digest("0"), digest("1")])
-    assert [row.vector.tolist() for row in made] == [[1.5, -2.0], [0.25, 4.0]]
-    assert all(row.vector.dtype == np.float32 for row in made)
-    big = np.array([[1.5, -2.0], [0.25, 4.0]], dtype=">f8")
-    assert [row.vector.tolist() for row in batch(vectors=big)] == [row.vector.tolist() for row in made]
-
-
-def test_what_does_not_fit_together():
     for given, match in (
         ({"vectors": [[1, 2, 3], [4, 5, 6]]}, "The vectors have 3"),
         ({"people": ["Anna"]}, "2 vectors but 1"),
@@ -57,6 +45,15 @@ def test_what_does_not_fit_together():
     ):
         with pytest.raises(DataError, match=match):
             batch(**given)
+
+
+def test_vectors_of_any_kind_become_floats(array_kind):
+    vectors = array_kind.make(np.array([[1.5, -2.0], [0.25, 4.0]]))
+    made = batch(vectors=vectors, hashes=[digest("0"), digest("1")])
+    assert [row.vector.tolist() for row in made] == [[1.5, -2.0], [0.25, 4.0]]
+    assert all(row.vector.dtype == np.float32 for row in made)
+    big = np.array([[1.5, -2.0], [0.25, 4.0]], dtype=">f8")
+    assert [row.vector.tolist() for row in batch(vectors=big)] == [row.vector.tolist() for row in made]
 
 
 def model(**changed):

@@ -30,7 +30,7 @@ def by_definition(picture, how):
     return edges / np.sqrt(np.mean(edges**2))
 
 
-def test_against_the_formula():
+def test_one_and_many_pictures_against_the_formula():
     for how in LIGHTS:
         for dtype in [np.uint8, np.uint16, np.int32]:
             given = pictures(dtype=dtype)
@@ -39,9 +39,6 @@ def test_against_the_formula():
             expected = np.stack([by_definition(picture, how) for picture in given])
             # Logarithms in float32 are rounded, and their differences relatively more so.
             np.testing.assert_allclose(result, expected, rtol=1e-5, atol=2e-5)
-
-
-def test_many_pictures_are_treated_like_each_by_its_definition():
     many = pictures(150, 8, 8)
     for how in LIGHTS:
         np.testing.assert_array_equal(relight(many, how)[[0, 149]], relight(many[[0, 149]], how))
@@ -52,16 +49,13 @@ def test_many_pictures_are_treated_like_each_by_its_definition():
     assert (relight(np.full((1, 9, 9), 7, dtype=np.uint8), "dog") == 0).all()
 
 
-def test_floats_are_not_copied_and_what_cannot_be_treated_is_refused():
+def test_floats_logarithms_and_what_cannot_be_treated():
     floats = pictures().astype(np.float32)
     assert relight(floats, "none") is floats
     with pytest.raises(DataError, match="A grey value is -3, but the logarithm needs values above"):
         relight(np.full((1, 8, 8), -3.0), "log")
     with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         relight(pictures(), "equalize")
-
-
-def test_only_the_logarithm_can_be_undone_and_it_has_one_scale_for_both_depths():
     given = pictures()
     np.testing.assert_allclose(unlight(relight(given, "log"), "log"), given, atol=1e-3)
     treated = relight(given, "dog")

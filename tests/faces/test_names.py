@@ -7,7 +7,7 @@ from gramian.errors import DataError, InputTypeError
 from gramian.faces.gallery import LONGEST_NAME, person_name
 
 
-def test_names_of_people():
+def test_names_of_people_and_what_is_none():
     for given, stored in [
         ("Anna", "Anna"),
         ("  Anna Maria\t", "Anna Maria"),
@@ -23,9 +23,6 @@ def test_names_of_people():
         ("é" * LONGEST_NAME, "é" * LONGEST_NAME),
     ]:
         assert person_name(given) == stored
-
-
-def test_names_that_cannot_be():
     hidden = ("An\nna", "An\u2028na", "An\x85na", "An\0na", "An\x1b[31mna", "Anna\u202ecod", "An\udc80na")
     for names, match in (
         (("", " \n "), r"\)\. Give at least one letter\."),
@@ -37,15 +34,6 @@ def test_names_that_cannot_be():
                 person_name(name)
     with pytest.raises(InputTypeError, match=r"s name must be text, not bytes\."):
         person_name(b"Anna")
-
-
-HIDDEN = [
-    *map(chr, [0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2060, 0xFEFF]),
-    *map(chr, [0x61C, 0xAD, 0x180E, 0xE0041, 0x7F]),
-]
-
-
-def test_what_nobody_sees_is_in_no_name_and_marks_alone_are_none():
     for letter in HIDDEN:
         for name in (f"An{letter}na", f"Anna{letter}", letter):
             with pytest.raises(DataError, match=r"contains the character|is empty"):
@@ -53,3 +41,9 @@ def test_what_nobody_sees_is_in_no_name_and_marks_alone_are_none():
             assert name != f"An{letter}na" or shown(name) == f"An{ascii(letter)[1:-1]}na"
     with pytest.raises(DataError, match=r"has no letter\. Give at least one\."):
         person_name("\u0301\u0302")
+
+
+HIDDEN = [
+    *map(chr, [0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2060, 0xFEFF]),
+    *map(chr, [0x61C, 0xAD, 0x180E, 0xE0041, 0x7F]),
+]

@@ -61,7 +61,7 @@ def bomb(width=30_000, height=30_000):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
-def test_a_folder_of_folders_names_people(tmp_path):
+def test_a_folder_of_folders_names_people_and_skips_what_lies_beside(tmp_path):
     faces = read_faces(write(tmp_path, PEOPLE))
     assert faces.people == ("zoë", "zoë", "Юрий Ж", "山田")
     assert faces.names == ("zoë/2.png", "zoë/10.png", "Юрий Ж/a b.png", "山田/1.png")
@@ -70,18 +70,6 @@ def test_a_folder_of_folders_names_people(tmp_path):
     assert faces.hashes[0] == hashlib.sha256((tmp_path / "zoë/2.png").read_bytes()).hexdigest()
     assert (faces.skipped, faces.notes) == ((), ())
     assert repr(faces) == f"Faces(4 pictures of 3 people, 10x12, source='{tmp_path}')"
-
-
-def test_folders_name_people_however_deep_and_composed_and_a_flat_one_nobody(tmp_path):
-    files = {"anna/2023/1.png": grey(0), "anna/2024/1.png": grey(1)}
-    assert read_faces(write(tmp_path / "deep", files)).people == ("anna", "anna")
-    # Some systems store an accent apart from its letter.
-    files = {"zoe\u0308/1.png": grey(0)}
-    assert read_faces(write(tmp_path / "composed", files)).people == ("zo\u00eb",)
-    assert read_faces(write(tmp_path / "flat", {"1.png": grey(0), "2.png": grey(1)})).people is None
-
-
-def test_what_lies_beside_the_folders_is_skipped(tmp_path):
     write(tmp_path, PEOPLE | {"all.png": grey(9)})
     faces = read_faces(tmp_path)
     assert len(faces) == 4
@@ -91,31 +79,34 @@ def test_what_lies_beside_the_folders_is_skipped(tmp_path):
         read_faces(tmp_path, strict=True)
 
 
-def test_where_most_are_beside_the_folders_nobody_is_named(tmp_path):
-    faces = read_faces(write(tmp_path, {"old/1.png": grey(0), "a.png": grey(1), "b.png": grey(2)}))
+def test_folders_name_people_however_deep_unless_most_are_beside_them(tmp_path):
+    files = {"anna/2023/1.png": grey(0), "anna/2024/1.png": grey(1)}
+    assert read_faces(write(tmp_path / "deep", files)).people == ("anna", "anna")
+    # Some systems store an accent apart from its letter.
+    files = {"zoe\u0308/1.png": grey(0)}
+    assert read_faces(write(tmp_path / "composed", files)).people == ("zo\u00eb",)
+    assert read_faces(write(tmp_path / "flat", {"1.png": grey(0), "2.png": grey(1)})).people is None
+    faces = read_faces(write(tmp_path / "most", {"old/1.png": grey(0), "a.png": grey(1), "b.png": grey(2)}))
     assert faces.people is None
     assert len(faces) == 3
     assert faces.notes == ("only 1 of 3 pictures are in folders: people are not taken from folders",)
 
 
-@pytest.mark.parametrize("around", ["", "my faces/"])
-def test_a_zip_like_a_folder(tmp_path, around):
-    path = zipped(tmp_path / "faces.zip", {around + name: picture for name, picture in PEOPLE.items()})
-    faces = read_faces(path)
-    assert faces.people == ("zoë", "zoë", "Юрий Ж", "山田")
-    assert len(faces.notes) == bool(around)
-    assert all("is the only folder in the archive" in note for note in faces.notes)
-
-
-def test_a_zip_of_one_flat_folder_is_a_person_and_steps_up_are_nobody(tmp_path):
+def test_a_zip_is_like_a_folder_and_steps_up_are_nobody(tmp_path):
     assert read_faces(zipped(tmp_path / "f.zip", {"anna/1.png": grey(0)})).people == ("anna",)
     assert read_faces(zipped(tmp_path / "g.zip", {"1.png": grey(0)})).people is None
     for name in ("../1.png", "/1.png", "anna/../1.png"):
         assert read_faces(zipped(tmp_path / "f.zip", {name: grey(0)})).people is None
     assert read_faces(zipped(tmp_path / "f.zip", {"../anna/1.png": grey(0)})).people == ("anna",)
+    for around in ["", "my faces/"]:
+        path = zipped(tmp_path / "faces.zip", {around + name: picture for name, picture in PEOPLE.items()})
+        faces = read_faces(path)
+        assert faces.people == ("zoë", "zoë", "Юрий Ж", "山田")
+        assert len(faces.notes) == bool(around)
+        assert all("is the only folder in the archive" in note for note in faces.notes)
 
 
-def test_a_list_of_files_and_folders(tmp_path):
+def test_lists_of_files_and_folders_and_sizes(tmp_path):
     write(tmp_path, PEOPLE)
     faces = read_faces([tmp_path / "山田/1.png", tmp_path / "zoë"])
     assert len(faces) == 3
@@ -123,14 +114,30 @@ def test_a_list_of_files_and_folders(tmp_path):
     assert faces.names[1] == (tmp_path / "zoë/2.png").as_posix()
     assert faces.source == "2 paths"
     assert read_faces(str(tmp_path / "山田/1.png")).names == ((tmp_path / "山田/1.png").as_posix(),)
+    write(tmp_path, PEOPLE)
+    assert read_faces(tmp_path, size=(9, 8)).pictures.shape == (4, 8, 9)
+    for size, kind in (
+        ("1x1", ParameterError),
+        ((7, 100), ParameterError),
+        ((True, True), InputTypeError),
+        ("24×28", ParameterError),
+    ):
+        with pytest.raises(kind, match=r'size="92x112"\.'):
+            read_faces(tmp_path, size=size)
 
 
-def test_16_bit_keeps_its_values_and_a_mixture_is_refused(tmp_path):
+def test_depths_and_sizes_must_be_one(tmp_path):
     deep = grey(1, dtype=np.uint16)
     assert read_faces(write(tmp_path / "deep", {"1.png": deep})).pictures.dtype == np.uint16
     for name, content in (("2.png", deep), ("2.tif", encoded(grey(1).astype(np.float32), "TIFF"))):
         with pytest.raises(DataError, match="pictures of different kinds"):
             read_faces(write(tmp_path / name, {"1.png": grey(0), name: content}))
+    mixed = write(tmp_path / "mixed", PEOPLE | {"anna/big.png": grey(0, 20, 30)})
+    with pytest.raises(DataError, match=r"pictures of different sizes: anna/big\.png is 30x20"):
+        read_faces(mixed)
+    faces = read_faces(mixed, size="10x12")
+    assert faces.pictures.shape == (5, 12, 10)
+    assert faces.notes == ("1 of 5 pictures were resized to 10x12",)
 
 
 def test_colours_of_print_animations_and_floats(tmp_path):
@@ -175,7 +182,7 @@ def test_a_bad_picture_is_skipped_and_reported_or_refused(name, inside, tmp_path
         read_faces(source, size=(10, 12) if name == "cut.png" else None, strict=True)
 
 
-def test_when_no_picture_is_left_in_a_folder_or_a_list(tmp_path):
+def test_sources_without_a_picture(tmp_path):
     write(tmp_path, {f"{i}.png": b"text" for i in range(5)})
     with pytest.raises(DataError, match=r"contains no usable picture: 0\.png is not a picture"):
         read_faces(tmp_path)
@@ -184,15 +191,17 @@ def test_when_no_picture_is_left_in_a_folder_or_a_list(tmp_path):
         read_faces(tmp_path / "empty")
     with pytest.raises(DataError, match=r"The list of pictures is empty\. Give at least one path\."):
         read_faces([])
-
-
-def test_mixed_sizes_are_refused_before_decoding_and_a_size_is_proposed(tmp_path):
-    write(tmp_path, PEOPLE | {"anna/big.png": grey(0, 20, 30)})
-    with pytest.raises(DataError, match=r"pictures of different sizes: anna/big\.png is 30x20"):
-        read_faces(tmp_path)
-    faces = read_faces(tmp_path, size="10x12")
-    assert faces.pictures.shape == (5, 12, 10)
-    assert faces.notes == ("1 of 5 pictures were resized to 10x12",)
+    write(tmp_path, {"1.png": b"text"})
+    with pytest.raises(FileError, match="is not a picture despite its name, or its first bytes are"):
+        read_faces(tmp_path / "1.png")
+    (tmp_path / "f.zip").write_bytes(b"PK\x03\x04 and then nothing")
+    with pytest.raises(FileError, match="truncated, damaged or protected"):
+        read_faces(tmp_path / "f.zip")
+    with pytest.raises(FileError, match=r"there is no such file or folder\. Check the path\."):
+        read_faces(tmp_path / "gone")
+    for source in (5, [5], None, [None], b"people", {"a": 1}, np.zeros((3, 12, 10))):
+        with pytest.raises(InputTypeError, match=r"is not a path of pictures\. Give a folder, a \.zip, a"):
+            read_faces(source)
 
 
 def test_50_megapixels(tmp_path, monkeypatch):
@@ -211,15 +220,23 @@ def test_pipes_are_not_waited_for(tmp_path):
         read_faces(tmp_path)
 
 
-def test_damaged_and_foreign_files(tmp_path):
-    (tmp_path / "f.zip").write_bytes(b"PK\x03\x04 and then nothing")
-    with pytest.raises(FileError, match="truncated, damaged or protected"):
-        read_faces(tmp_path / "f.zip")
-    with pytest.raises(FileError, match=r"there is no such file or folder\. Check the path\."):
-        read_faces(tmp_path / "gone")
+@pytest.mark.parametrize("name", ["x.zip", "x.npz", "x.npy", "x.png"])
+def test_a_pipe_under_the_name_of_a_file_is_not_waited_for(name, tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / name).symlink_to(tmp_path / "pipe")
+    with pytest.raises(GramianError, match=r"is not a regular file\. Save its|is not a regular file\."):
+        read_faces(tmp_path / name)
 
 
-def test_only_what_is_read_here_is_offered(tmp_path):
+def test_names_in_notes_can_be_printed_and_only_what_is_read_is_offered(tmp_path):
+    inside = tmp_path / "a\x1b[31m"
+    inside.mkdir()
+    write(inside, {"p/1.png": grey(0), "\n.txt": b""})
+    faces = read_faces(inside)
+    assert faces.source == f"{tmp_path}/a\ufffd[31m"
+    assert faces.notes == (f"1 other file was skipped in folder {faces.source}: \ufffd.txt",)
     for name in ["t.csv", "t.txt", "t.csv.gz", "t.parquet", "t.xlsx", "t.foo", "t"]:
         (tmp_path / name).write_text("1,2\n")
         with pytest.raises(FileError, match=r"is not a folder, a \.zip archive, a picture \(\.png") as one:
@@ -231,42 +248,11 @@ def test_only_what_is_read_here_is_offered(tmp_path):
             assert not any(suffix in offered for suffix in (".csv", ".txt", ".parquet"))
 
 
-def test_what_is_no_source():
-    for source in (5, [5], None, [None], b"people", {"a": 1}, np.zeros((3, 12, 10))):
-        with pytest.raises(InputTypeError, match=r"is not a path of pictures\. Give a folder, a \.zip, a"):
-            read_faces(source)
-
-
-@pytest.mark.parametrize("name", ["x.zip", "x.npz", "x.npy", "x.png"])
-def test_a_pipe_under_the_name_of_a_file_is_not_waited_for(name, tmp_path):
-    if not hasattr(os, "mkfifo"):
-        pytest.skip("this system has no named pipes")
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / name).symlink_to(tmp_path / "pipe")
-    with pytest.raises(GramianError, match=r"is not a regular file\. Save its|is not a regular file\."):
-        read_faces(tmp_path / name)
-
-
-def test_the_only_picture_is_named_once(tmp_path):
-    write(tmp_path, {"1.png": b"text"})
-    with pytest.raises(FileError, match="is not a picture despite its name, or its first bytes are"):
-        read_faces(tmp_path / "1.png")
-
-
-def test_names_in_notes_can_be_printed(tmp_path):
-    inside = tmp_path / "a\x1b[31m"
-    inside.mkdir()
-    write(inside, {"p/1.png": grey(0), "\n.txt": b""})
-    faces = read_faces(inside)
-    assert faces.source == f"{tmp_path}/a\ufffd[31m"
-    assert faces.notes == (f"1 other file was skipped in folder {faces.source}: \ufffd.txt",)
-
-
 def some(n=6, height=12, width=10):
     return np.random.default_rng(0).integers(0, 256, (n, height, width), dtype=np.uint8)
 
 
-def test_arrays_with_people_and_names(tmp_path):
+def test_arrays_with_people_and_names_that_may_not_fit(tmp_path):
     pictures = some(3)
     np.savez(tmp_path / "f.npz", X=pictures, y=[7, 7, 8], name=["a", "b", "c"])
     faces = read_faces(tmp_path / "f.npz")
@@ -276,9 +262,6 @@ def test_arrays_with_people_and_names(tmp_path):
     np.save(tmp_path / "f.npy", pictures)
     faces = read_faces(tmp_path / "f.npy", size=(8, 9))
     assert (faces.people, faces.names, faces.pictures.shape) == (None, ("0", "1", "2"), (3, 9, 8))
-
-
-def test_people_and_names_that_do_not_fit_or_are_composed(tmp_path):
     for y in [list("aab"), ["a", "a", "b", "", "c", "c"], [1, 1, 2, 2, 3, np.nan]]:
         np.savez(tmp_path / "f.npz", X=some(), y=y)
         with pytest.raises(DataError, match=r",\), but a text or whole number for each of the 6 pictures"):
@@ -293,7 +276,7 @@ def test_people_and_names_that_do_not_fit_or_are_composed(tmp_path):
     assert faces.people == ("\u00e9", "\u00e9")
 
 
-def test_arrays_that_are_no_pictures_of_faces(tmp_path):
+def test_arrays_and_sizes_that_are_no_pictures_of_faces(tmp_path, monkeypatch):
     np.save(tmp_path / "f.npy", np.eye(3))
     with pytest.raises(DataError, match=r"Pictures of faces have three axes \(n, height, width\), not"):
         read_faces(tmp_path / "f.npy")
@@ -309,9 +292,6 @@ def test_arrays_that_are_no_pictures_of_faces(tmp_path):
         np.save(tmp_path / "f.npy", some(height=4, width=4))
         with pytest.raises(DataError, match=r"is 4x4 pixels, below the minimum of 8 pixels a side\."):
             read_faces(tmp_path / "f.npy", size=size)
-
-
-def test_a_size_that_does_not_fit(tmp_path, monkeypatch):
     np.save(tmp_path / "f.npy", some())
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1MB")
     with pytest.raises(MemoryLimitError, match=r"pixels takes 2\.7 MB, and 1 MB of memory may be used"):
@@ -359,16 +339,3 @@ def test_names_that_cannot_be_printed(tmp_path):
         faces = read_faces(given)
         assert len(faces) == count
         assert not any(letter in "".join(faces.names) for letter in "\t\n\x1b\udcff")
-
-
-def test_sizes(tmp_path):
-    write(tmp_path, PEOPLE)
-    assert read_faces(tmp_path, size=(9, 8)).pictures.shape == (4, 8, 9)
-    for size, kind in (
-        ("1x1", ParameterError),
-        ((7, 100), ParameterError),
-        ((True, True), InputTypeError),
-        ("24×28", ParameterError),
-    ):
-        with pytest.raises(kind, match=r'size="92x112"\.'):
-            read_faces(tmp_path, size=size)

@@ -43,7 +43,7 @@ def world():
     return World()
 
 
-def test_everybody_is_known_in_every_way(world):
+def test_everybody_is_known_in_every_way_and_order(world):
     for match, discriminant, distance in product(["nearest", "mean"], ["auto", True, False], DISTANCES):
         recogniser = world.recogniser(distance=distance, discriminant=discriminant, match=match, far=0.1)
         answers = recogniser.identify(world.pictures(world.places))
@@ -51,37 +51,6 @@ def test_everybody_is_known_in_every_way(world):
         named = [a.kind == "person" for a in recogniser.identify(world.strangers(200))]
         assert np.mean(named) <= 0.25
         assert (recogniser.discriminant_ is None) == (discriminant is False)
-
-
-def test_without_discriminants_likeness_is_the_formula(world):
-    for distance in DISTANCES:
-        recogniser = world.recogniser(distance=distance, discriminant=False, n_components=5)
-        asked = world.strangers(4)
-        whitens = distance in ("mahalanobis", "whitened-cosine")
-        factors = 1 / np.sqrt(world.variances[:5]) if whitens else np.ones(5)
-        a, b = asked[:, :5] * factors, world.vectors[:, :5] * factors
-        for i, row in enumerate(recogniser.similarity(asked)):
-            for name, result in zip(recogniser.people_, row, strict=True):
-                own = b[world.people == name].astype(float)
-                if distance.endswith("cosine"):
-                    expected = max(a[i] @ v / np.linalg.norm(a[i]) / np.linalg.norm(v) for v in own)
-                else:
-                    expected = -min(np.sqrt(((a[i] - v) ** 2).sum()) for v in own)
-                assert result == pytest.approx(expected, rel=1e-3, abs=1e-5)
-
-
-def test_with_discriminants_likeness_is_taken_of_what_they_give(world):
-    recogniser = world.recogniser()
-    asked = world.strangers(3)
-    model = recogniser.discriminant_
-    assert isinstance(model, LinearDiscriminantAnalysis)
-    a, b = asked @ model.scalings_[:, :14], world.vectors @ model.scalings_[:, :14]
-    cosines = (a @ b.T) / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
-    expected = np.array([cosines[:, world.people == name].max(axis=1) for name in recogniser.people_]).T
-    np.testing.assert_allclose(recogniser.similarity(asked), expected, atol=1e-4)
-
-
-def test_pictures_are_answered_in_any_order_and_number(world):
     order = np.random.default_rng(1).permutation(len(world.vectors))
     mixed = Recogniser().fit(world.vectors[order], world.people[order], world.variances)
     whole = world.recogniser()
@@ -96,7 +65,32 @@ def test_pictures_are_answered_in_any_order_and_number(world):
         assert one.score == pytest.approx(other.score, abs=1e-5)
 
 
-def test_answers_rank_people(world):
+def test_likeness_is_the_formula_with_and_without_discriminants(world):
+    for distance in DISTANCES:
+        recogniser = world.recogniser(distance=distance, discriminant=False, n_components=5)
+        asked = world.strangers(4)
+        whitens = distance in ("mahalanobis", "whitened-cosine")
+        factors = 1 / np.sqrt(world.variances[:5]) if whitens else np.ones(5)
+        a, b = asked[:, :5] * factors, world.vectors[:, :5] * factors
+        for i, row in enumerate(recogniser.similarity(asked)):
+            for name, result in zip(recogniser.people_, row, strict=True):
+                own = b[world.people == name].astype(float)
+                if distance.endswith("cosine"):
+                    expected = max(a[i] @ v / np.linalg.norm(a[i]) / np.linalg.norm(v) for v in own)
+                else:
+                    expected = -min(np.sqrt(((a[i] - v) ** 2).sum()) for v in own)
+                assert result == pytest.approx(expected, rel=1e-3, abs=1e-5)
+    recogniser = world.recogniser()
+    asked = world.strangers(3)
+    model = recogniser.discriminant_
+    assert isinstance(model, LinearDiscriminantAnalysis)
+    a, b = asked @ model.scalings_[:, :14], world.vectors @ model.scalings_[:, :14]
+    cosines = (a @ b.T) / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
+    expected = np.array([cosines[:, world.people == name].max(axis=1) for name in recogniser.people_]).T
+    np.testing.assert_allclose(recogniser.similarity(asked), expected, atol=1e-4)
+
+
+def test_answers_rank_people_and_no_face_is_nobody(world):
     recogniser = world.recogniser(far=0.2)
     asked = np.vstack([world.pictures(world.places), world.strangers(10)])
     for row, result in zip(recogniser.similarity(asked), recogniser.identify(asked), strict=True):
@@ -109,17 +103,19 @@ def test_answers_rank_people(world):
         else:
             assert (result.person, result.runner_up) == (None, recogniser.people_[best])
             assert result.score < result.threshold
-
-
-def test_no_face_is_nobody(world):
-    recogniser = world.recogniser(far=0.2)
     asked = world.pictures(world.places[:2])
     kinds = [a.kind for a in recogniser.identify(asked, [0.9, 0.1], 0.5)]
     assert kinds == ["not-a-face", "person"]
     assert recogniser.verify(asked[:1], "p00", [0.9], 0.5)[0].kind == "not-a-face"
+    recogniser = world.recogniser(far=0.05)
+    for scores, threshold in (([1.0], None), (None, 0.5)):
+        with pytest.raises(ParameterError, match=r"face_scores and face_threshold belong together\. Give"):
+            recogniser.identify(world.vectors[:1], scores, threshold)
+    with pytest.raises(ValueError, match=r"zip\(\) argument"):
+        recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)
 
 
-def test_verification_asks_about_one_person(world):
+def test_verification_asks_about_one_person_and_discriminants_every_trial(world):
     recogniser = world.recogniser(far=0.05)
     asked = world.pictures(world.places)
     passed = [
@@ -131,6 +127,13 @@ def test_verification_asks_about_one_person(world):
     # One chance to be taken for somebody is fewer than fifteen.
     assert recogniser.verify_threshold_ < recogniser.threshold_
     assert recogniser.verify(asked, "p00")[0].threshold == recogniser.verify_threshold_
+    # On the pictures that discriminants were found from, everybody looks better than new pictures do.
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((60, 40)).astype(np.float32)
+    people = np.repeat([f"p{i:02}" for i in range(20)], 3)
+    recogniser = Recogniser(far=0.1, discriminant=True).fit(vectors, people, np.ones(40))
+    # There is nothing to recognise, which only held-out pictures tell.
+    assert recogniser.predicted_false_reject_ > 0.6
 
 
 def test_both_rates_are_as_promised():
@@ -148,16 +151,6 @@ def test_both_rates_are_as_promised():
     assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.1
 
 
-def test_discriminants_are_found_again_for_every_trial(world):
-    # On the pictures that discriminants were found from, everybody looks better than new pictures do.
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((60, 40)).astype(np.float32)
-    people = np.repeat([f"p{i:02}" for i in range(20)], 3)
-    recogniser = Recogniser(far=0.1, discriminant=True).fit(vectors, people, np.ones(40))
-    # There is nothing to recognise, which only held-out pictures tell.
-    assert recogniser.predicted_false_reject_ > 0.6
-
-
 def test_the_default_is_the_least_rate_that_can_be_counted_and_larger_ones_need_less(world):
     thresholds = [world.recogniser(far=far).threshold_ for far in (0.07, 0.2, 0.5)]
     assert thresholds == sorted(thresholds, reverse=True)
@@ -173,7 +166,7 @@ def test_the_default_is_the_least_rate_that_can_be_counted_and_larger_ones_need_
     assert world.recogniser(far=0.1).notes_ == ()
 
 
-def test_one_picture_is_enough_to_be_known():
+def test_one_picture_of_few_people_is_enough_to_be_known():
     world = World(15, 1)
     recogniser = world.recogniser(far=0.1)
     assert recogniser.discriminant_ is None
@@ -188,9 +181,6 @@ def test_one_picture_is_enough_to_be_known():
     assert recogniser.discriminant_ is not None
     likeness = recogniser.similarity(world.pictures(world.places))
     assert np.mean(likeness.argmax(axis=1) == np.arange(15)) >= 0.85
-
-
-def test_few_people():
     for n_pictures, n_people in product([1, 3], [1, 2, 3]):
         world = World(n_people, n_pictures)
         recogniser = world.recogniser(far=0.01)
@@ -201,7 +191,7 @@ def test_few_people():
         assert result.runner_up == (None if n_people == 1 else result.runner_up)
 
 
-def test_discriminants_need_people_who_change():
+def test_discriminants_need_people_who_change_and_two_names_let_nobody_in():
     assert World(9, 2).recogniser().discriminant_ is None
     assert World(10, 2).recogniser().discriminant_ is not None
     with pytest.raises(DataError, match=r"Discriminants need two people with two pictures each\."):
@@ -212,17 +202,11 @@ def test_discriminants_need_people_who_change():
     recogniser = Recogniser(far=0.1).fit(*twice, world.variances)
     assert recogniser.discriminant_ is None
     assert "All pictures of each person are the same" in recogniser.notes_[0]
-
-
-def test_one_picture_under_two_names_lets_nobody_in():
     world = World(12, 3)
     vectors = world.vectors.copy()
     vectors[3] = vectors[0]
     recogniser = Recogniser(far=0.01).fit(vectors, world.people, world.variances)
     assert recogniser.threshold_ > 0.99
-
-
-def test_whitening_by_the_same_pictures_lets_nobody_in():
     for distance in ["mahalanobis", "whitened-cosine"]:
         # As many components as pictures: whitened, all pictures are equally far from each other.
         world = World(12, 2)
@@ -233,13 +217,17 @@ def test_whitening_by_the_same_pictures_lets_nobody_in():
         assert "so nobody is recognised" in recogniser.notes_[0]
 
 
-def test_a_component_without_variance(world):
+def test_constant_components_and_numbers_as_names(world):
     vectors = np.hstack([world.vectors, np.zeros((60, 2), dtype=np.float32)])
     for distance in DISTANCES:
         recogniser = Recogniser(distance=distance).fit(
             vectors, world.people, np.append(world.variances, [0, 0])
         )
         assert np.isfinite(recogniser.similarity(vectors)).all()
+    numbers = np.repeat(np.arange(15), 4)
+    assert Recogniser().fit(world.vectors, numbers, world.variances).people_[:2] == ("0", "1")
+    one_by_one = (name for name in world.people)
+    assert Recogniser().fit(world.vectors, one_by_one, world.variances).people_ == tuple(world.names)
 
 
 def test_tensors_lists_and_nothing_asked(world):
@@ -255,7 +243,7 @@ def test_tensors_lists_and_nothing_asked(world):
         Recogniser().similarity(world.vectors)
 
 
-def test_parameters_outside_of_what_they_may_be(world):
+def test_parameters_names_and_variances_that_do_not_fit(world):
     for settings, match in [
         ({"distance": "manhattan"}, r"is not known\. Allowed:"),
         ({"match": "best"}, r"is not known\. Allowed:"),
@@ -268,9 +256,6 @@ def test_parameters_outside_of_what_they_may_be(world):
     ]:
         with pytest.raises(ParameterError, match=match):
             world.recogniser(**settings)
-
-
-def test_names_and_variances_that_do_not_fit(world):
     for people, variances, match in (
         (["a", "b"], world.variances, r"60 vectors but 2 people\. Give one"),
         ("Ann", world.variances, r"60 vectors but 3 people\. Give one"),
@@ -286,22 +271,6 @@ def test_names_and_variances_that_do_not_fit(world):
         Recogniser().fit(world.vectors, world.people, -world.variances)
     with pytest.raises(ValueError, match="a minimum of 1 is required"):
         Recogniser().fit(world.vectors[:0], [], world.variances)
-
-
-def test_names_may_be_numbers_and_come_one_after_the_other(world):
-    numbers = np.repeat(np.arange(15), 4)
-    assert Recogniser().fit(world.vectors, numbers, world.variances).people_[:2] == ("0", "1")
-    one_by_one = (name for name in world.people)
-    assert Recogniser().fit(world.vectors, one_by_one, world.variances).people_ == tuple(world.names)
-
-
-def test_scores_of_faces_go_with_their_threshold(world):
-    recogniser = world.recogniser(far=0.05)
-    for scores, threshold in (([1.0], None), (None, 0.5)):
-        with pytest.raises(ParameterError, match=r"face_scores and face_threshold belong together\. Give"):
-            recogniser.identify(world.vectors[:1], scores, threshold)
-    with pytest.raises(ValueError, match=r"zip\(\) argument"):
-        recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)
 
 
 def shifts_along(direction):
@@ -333,7 +302,7 @@ def answer(ranked, threshold, score, limit, **options):
     return result
 
 
-def test_thresholds_and_the_nearest_of_an_unknown_person():
+def test_thresholds_the_nearest_and_what_is_no_face():
     result = answer(NAMED, 0.5, None, None)
     assert (result.kind, result.person, result.runner_up) == ("person", "Ann", "Bob")
     assert (result.score, result.runner_up_score, result.threshold) == (0.8, 0.3, 0.5)
@@ -343,18 +312,12 @@ def test_thresholds_and_the_nearest_of_an_unknown_person():
     assert (result.kind, result.person, result.score) == ("unknown", None, 0.8)
     assert (result.runner_up, result.runner_up_score) == ("Ann", 0.8)
     assert str(result) == "Unknown person (similarity 0.8 to Ann; threshold 0.9)"
-
-
-def test_the_only_person_and_one_to_be_verified_have_nobody_beside_them():
     result = answer(NAMED[:1], 0.5, None, None)
     assert (result.runner_up, result.runner_up_score) == (None, None)
     assert str(result) == "Ann (similarity 0.8; threshold 0.5)"
     result = answer(NAMED[:1], 0.9, None, None, claimed=True)
     assert (result.kind, result.person, result.runner_up) == ("unknown", None, None)
     assert str(result) == "Unknown person (similarity 0.8; threshold 0.9)"
-
-
-def test_not_a_face_comes_first_and_a_face_may_reach_the_threshold():
     for score in [0.31, float("nan")]:
         result = answer(NAMED, 0.5, score, 0.3)
         assert (result.kind, result.person, result.face_threshold) == ("not-a-face", None, 0.3)
@@ -392,9 +355,6 @@ def test_one_step_is_all_of_them(drawn, space, recogniser):
         result = verify(space, recogniser, new.pictures, "p03")
         assert [answer.person for answer in result] == [answer.person for answer in expected]
         np.testing.assert_allclose([a.score for a in result], [a.score for a in expected], atol=1e-5)
-
-
-def test_what_cannot_be_asked(drawn, space, recogniser):
     with pytest.raises(DataError, match=r"The pictures are 12x14 \(width x height\), but the model"):
         identify(space, recogniser, drawn.pictures[:, ::2, ::2])
     with pytest.raises(DataError, match=r"is not among the 12 people enrolled \(people_\)\."):

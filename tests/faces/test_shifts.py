@@ -9,14 +9,11 @@ from gramian.faces import FaceSpace
 from gramian.faces.face_images import COPIES, moved, shift_covariance, shift_pixels, with_moved
 
 
-def test_a_share_is_one_pixel_at_least_or_is_refused():
+def test_shares_are_pixels_and_copies_moved_with_the_edge_repeated():
     for shift in [-0.01, 0.26, float("nan"), "far", None, True]:
         with pytest.raises(ParameterError, match=r"must be a number of at least 0 and of at most 0\.25\."):
             shift_pixels(shift, 100)
     assert [shift_pixels(shift, 50) for shift in (0, 0.001, 0.04, 0.25)] == [0, 1, 2, 12]
-
-
-def test_copies_are_moved_with_the_edge_repeated():
     for pixels in [1, 3, 9]:
         pictures = np.random.default_rng(0).random((2, 6, 5), dtype=np.float32)
         padded = np.pad(pictures, ((0, 0), (pixels, pixels), (pixels, pixels)), mode="edge")

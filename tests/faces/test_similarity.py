@@ -37,7 +37,7 @@ def some_people(seed, n_people=7, d=5):
     return vectors, people, 100 * rng.standard_normal((6, d)).astype(np.float32)
 
 
-def test_likeness_is_the_definition():
+def test_likeness_is_the_definition_and_zeros_are_like_nobody():
     for match in ["nearest", "mean"]:
         for cosine in [True, False]:
             for seed in range(3):
@@ -49,16 +49,6 @@ def test_likeness_is_the_definition():
                 # One picture at a time takes another route to the same.
                 alone = np.concatenate([result.similarity(query[None]) for query in queries])
                 np.testing.assert_allclose(alone, expected, rtol=1e-4, atol=1e-6)
-
-
-def test_blocks_of_queries_change_nothing(monkeypatch):
-    vectors, people, queries = some_people(0)
-    whole = Matcher(vectors, people, cosine=True).similarity(queries)
-    monkeypatch.setattr(similarity, "ENTRIES", 2 * len(vectors))
-    np.testing.assert_allclose(Matcher(vectors, people, cosine=True).similarity(queries), whole, atol=1e-6)
-
-
-def test_what_is_the_same_is_as_alike_as_can_be_and_zeros_are_like_nobody():
     vectors, people, queries = some_people(0)
     assert not Matcher(vectors, people, cosine=True).similarity(0 * queries[:1]).any()
     vectors, people, _ = some_people(1)
@@ -71,25 +61,11 @@ def test_what_is_the_same_is_as_alike_as_can_be_and_zeros_are_like_nobody():
     assert (-Matcher(vectors, people, cosine=False).similarity(vectors)[own] < 2e-3 * lengths).all()
 
 
-def test_whitening_divides_by_standard_deviations_of_components_that_vary():
-    np.testing.assert_allclose(whitening([4.0, 0.25]), [0.5, 2.0])
-    assert whitening([1.0, 1e-16, 0.0])[1:].tolist() == [0.0, 0.0]
-    assert whitening([0.0]).tolist() == [0.0]
-    for bad in [[1.0, np.nan], [-1.0], [[1.0]], [np.inf]]:
-        with pytest.raises(ParameterError, match="variances must be one finite number of at least 0 for"):
-            whitening(bad)
-
-
-def test_vectors_that_do_not_vary_or_are_too_long():
+def test_blocks_of_queries_change_nothing(monkeypatch):
     vectors, people, queries = some_people(0)
-    with pytest.raises(DataError, match=r"A vector is too long for distances in float32\. Use"):
-        Matcher(np.float32(1e25) * vectors, people, cosine=False)
-    with pytest.raises(DataError, match=r"A vector is too long for distances in float32\. Use"):
-        Matcher(vectors, people, cosine=False).similarity(np.float32(1e25) * queries)
-    assert np.isfinite(Matcher(np.float32(1e25) * vectors, people, cosine=True).similarity(queries)).all()
-    vectors, people = people_at_places()
-    with pytest.raises(DataError, match="All pictures of each person are the same, so there are no"):
-        discriminants(vectors[people * 4], people)
+    whole = Matcher(vectors, people, cosine=True).similarity(queries)
+    monkeypatch.setattr(similarity, "ENTRIES", 2 * len(vectors))
+    np.testing.assert_allclose(Matcher(vectors, people, cosine=True).similarity(queries), whole, atol=1e-6)
 
 
 def projection(vectors, people, shifts=None):
@@ -131,7 +107,7 @@ def test_directions_solve_the_shrunk_eigenproblem():
         np.testing.assert_allclose(result.T @ (shrunk(within) + more) @ result, np.eye(8), atol=1e-4)
 
 
-def test_directions_are_fewer_than_people_and_take_those_with_several_pictures():
+def test_directions_are_fewer_than_people_or_none():
     vectors, people = people_at_places(n_people=4)
     assert projection(vectors, people).shape == (8, 3)
     vectors, people = people_at_places(n_people=5, n_pictures=2, d=40)
@@ -140,9 +116,6 @@ def test_directions_are_fewer_than_people_and_take_those_with_several_pictures()
     alone = np.vstack([vectors, vectors[:1] + 1])
     expected = projection(vectors, people)
     assert np.array_equal(projection(alone, np.append(people, 12)), expected)
-
-
-def test_why_there_are_none():
     for people, expected in [
         (np.repeat(np.arange(10), 2), ""),
         (np.arange(10), "0 of 10 people have two pictures"),
@@ -165,7 +138,7 @@ def test_of_very_many_people_an_even_part_is_enough(monkeypatch):
     assert np.unique(several[similarity._chosen(several)]).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_vectors_that_are_none():
+def test_whitening_divides_by_what_varies_and_vectors_that_are_none():
     for vectors, message in (
         ([[1.0, 2.0], [np.nan, 1.0]], "Input vectors contains NaN"),
         ([1.0, 2.0], "Expected 2D array, got 1D array"),
@@ -181,3 +154,18 @@ def test_vectors_that_are_none():
     assert as_vectors(np.empty((0, 3)), 3).shape == (0, 3)
     with pytest.raises(DataError, match="The vectors have 5 components, but the enrolled people"):
         as_vectors(np.ones((2, 5)), 12)
+    np.testing.assert_allclose(whitening([4.0, 0.25]), [0.5, 2.0])
+    assert whitening([1.0, 1e-16, 0.0])[1:].tolist() == [0.0, 0.0]
+    assert whitening([0.0]).tolist() == [0.0]
+    for bad in [[1.0, np.nan], [-1.0], [[1.0]], [np.inf]]:
+        with pytest.raises(ParameterError, match="variances must be one finite number of at least 0 for"):
+            whitening(bad)
+    vectors, people, queries = some_people(0)
+    with pytest.raises(DataError, match=r"A vector is too long for distances in float32\. Use"):
+        Matcher(np.float32(1e25) * vectors, people, cosine=False)
+    with pytest.raises(DataError, match=r"A vector is too long for distances in float32\. Use"):
+        Matcher(vectors, people, cosine=False).similarity(np.float32(1e25) * queries)
+    assert np.isfinite(Matcher(np.float32(1e25) * vectors, people, cosine=True).similarity(queries)).all()
+    vectors, people = people_at_places()
+    with pytest.raises(DataError, match="All pictures of each person are the same, so there are no"):
+        discriminants(vectors[people * 4], people)

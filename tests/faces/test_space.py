@@ -27,7 +27,7 @@ def by_definition(fitted, new, counts):
     return np.stack(left, axis=1) / np.linalg.norm(X, axis=1)[:, None]
 
 
-def test_against_the_definition():
+def test_vectors_and_errors_against_the_definition():
     for light in LIGHTS:
         space = FaceSpace(40, light=light).fit(FACES)
         fitted, new = relight(FACES.pictures, light), relight(NEW.pictures, light)
@@ -38,9 +38,6 @@ def test_against_the_definition():
         scores = space.transform(FACES)
         assert scores.dtype == np.float32
         np.testing.assert_allclose(scores.var(axis=0, ddof=1), space.eigenvalues_, rtol=1e-3)
-
-
-def test_errors_are_those_of_the_pictures_rebuilt():
     space = FaceSpace(30).fit(FACES)
     x = NEW.pictures.astype(float)
     for count in (3, 30):
@@ -53,7 +50,16 @@ def test_errors_are_those_of_the_pictures_rebuilt():
     assert space.errors(space.mean_face_[None], [2]).tolist() == [[0.0]]
 
 
-def test_a_plan_is_what_a_fit_does():
+def test_plans_shares_and_precision_of_the_components():
+    space = FaceSpace().fit(FACES)
+    shares = space.explained_variance_ratio_
+    assert 0.95 <= shares.sum() < 0.95 + shares[-1] + 1e-6
+    assert (space.n_pictures_, space.n_people_, space.n_components_) == (60, 12, len(shares))
+    space = FaceSpace(40).fit(FACES)
+    assert space.decomposition_.components_.dtype == np.float32
+    rows = FACES.pictures.reshape(60, -1).astype(float)
+    exact = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[1]
+    np.testing.assert_allclose(space.eigenvalues_, exact[:40] ** 2 / 59, rtol=1e-9)
     for given in ({}, {"light": "equalise", "shift": 1 / 20}, {"kernel": "rbf", "n_components": 5}):
         space = FaceSpace(**given)
         plan = space.plan(FACES)
@@ -68,19 +74,17 @@ def test_a_plan_is_what_a_fit_does():
         FaceSpace(99).plan(FACES)
 
 
-def test_share_and_precision_of_the_components():
-    space = FaceSpace().fit(FACES)
-    shares = space.explained_variance_ratio_
-    assert 0.95 <= shares.sum() < 0.95 + shares[-1] + 1e-6
-    assert (space.n_pictures_, space.n_people_, space.n_components_) == (60, 12, len(shares))
-    space = FaceSpace(40).fit(FACES)
-    assert space.decomposition_.components_.dtype == np.float32
-    rows = FACES.pictures.reshape(60, -1).astype(float)
-    exact = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[1]
-    np.testing.assert_allclose(space.eigenvalues_, exact[:40] ** 2 / 59, rtol=1e-9)
-
-
-def test_what_is_saved_is_the_same_model(tmp_path):
+def test_fingerprints_and_files_are_those_of_what_makes_vectors(tmp_path):
+    first = FaceSpace(6).fit(FACES)
+    assert first.fingerprint_ == FaceSpace(6).fit(FACES.pictures, people=FACES.people).fingerprint_
+    others = [
+        FaceSpace(7).fit(FACES),
+        FaceSpace(6, light="log").fit(FACES),
+        FaceSpace(6).fit(FACES.take(slice(1, None))),
+        FaceSpace(6, kernel="rbf").fit(FACES),
+        FaceSpace(6, kernel="rbf(gamma=1e-6)").fit(FACES),
+    ]
+    assert len({first.fingerprint_, *(space.fingerprint_ for space in others)}) == 6
     for kernel in (None, "rbf"):
         space = FaceSpace(6, kernel=kernel, light="log").fit(FACES)
         space.save(tmp_path / "faces.gramian")
@@ -92,28 +96,12 @@ def test_what_is_saved_is_the_same_model(tmp_path):
         np.testing.assert_array_equal(twin.reconstruct(NEW, 3), space.reconstruct(NEW, 3))
         for name in ("fingerprint_", "face_threshold_", "n_people_", "picture_shape_", "notes_"):
             assert getattr(twin, name) == getattr(space, name)
-
-
-def test_the_fingerprint_is_that_of_what_makes_vectors():
-    first = FaceSpace(6).fit(FACES)
-    assert first.fingerprint_ == FaceSpace(6).fit(FACES.pictures, people=FACES.people).fingerprint_
-    others = [
-        FaceSpace(7).fit(FACES),
-        FaceSpace(6, light="log").fit(FACES),
-        FaceSpace(6).fit(FACES.take(slice(1, None))),
-        FaceSpace(6, kernel="rbf").fit(FACES),
-        FaceSpace(6, kernel="rbf(gamma=1e-6)").fit(FACES),
-    ]
-    assert len({first.fingerprint_, *(space.fingerprint_ for space in others)}) == 6
-
-
-def test_names_of_people_are_not_kept(tmp_path):
     names = [f"Hildegard {person}" for person in FACES.people]
     FaceSpace(6).fit(FACES.pictures, people=names).save(tmp_path / "faces.gramian")
     assert b"Hildegard" not in (tmp_path / "faces.gramian").read_bytes()
 
 
-def test_a_kernel():
+def test_kernels_of_which_the_linear_one_is_pca():
     space = FaceSpace(30, kernel="rbf").fit(FACES)
     assert isinstance(space.decomposition_, KernelPCA)
     assert space.decomposition_.gamma == "median"
@@ -126,9 +114,6 @@ def test_a_kernel():
     size = np.linalg.norm((x - space.mean_face_).reshape(8, -1), axis=1)
     expected = np.linalg.norm((x - back).reshape(8, -1), axis=1) / size
     np.testing.assert_allclose(space.errors(NEW, [30])[:, 0], expected, rtol=1e-4)
-
-
-def test_the_linear_kernel_is_pca_whose_components_are_pictures():
     plain, kernel = FaceSpace(8).fit(FACES), FaceSpace(8, kernel="linear").fit(FACES)
     np.testing.assert_allclose(kernel.errors(NEW, [2, 8]), plain.errors(NEW, [2, 8]), atol=1e-4)
     np.testing.assert_allclose(kernel.eigenvalues_, plain.eigenvalues_, rtol=1e-4)
@@ -141,7 +126,7 @@ def test_the_linear_kernel_is_pca_whose_components_are_pictures():
     np.testing.assert_allclose(flat @ flat.T, np.eye(3), atol=1e-5)
 
 
-def test_most_new_faces_are_faces_and_things_are_not():
+def test_most_new_faces_are_faces_whatever_the_treatment():
     faces = drawn_faces(25, 4, size=(40, 48), seed=0)
     space = FaceSpace(20).fit(faces)
     assert space.face_keep_ == 0.99
@@ -151,15 +136,12 @@ def test_most_new_faces_are_faces_and_things_are_not():
     assert np.mean(space.face_score(drawn_others(20, size=(40, 48))) > space.face_threshold_) > 0.9
     assert "split by people" in space.notes_[-1]
     assert "split by pictures" in FaceSpace(20).fit(faces.pictures).notes_[-1]
-
-
-def test_the_face_score_is_the_same_for_all_treatments():
     scores = [FaceSpace(4, light=light).fit(FACES).face_score(NEW) for light in LIGHTS]
     for score in scores[1:]:
         np.testing.assert_array_equal(score, scores[0])
 
 
-def test_too_few_or_equal_pictures_teach_nothing():
+def test_numbers_of_components_that_pictures_have():
     space = FaceSpace(1).fit(FACES.take(slice(0, 2)))
     assert space.face_threshold_ == np.inf
     assert space.notes_[-1] == "there are too few pictures to calibrate the limit for faces (2)"
@@ -172,6 +154,19 @@ def test_too_few_or_equal_pictures_teach_nothing():
     grey = np.arange(5)[:, None, None] * np.ones((5, 24, 20), dtype=np.uint8)
     with pytest.raises(DataError, match="All 5 pictures are the same after light="):
         FaceSpace(1, light="equalise").fit(grey)
+    space = FaceSpace(5).fit(PICTURES)
+    for given in (3, np.int64(3), (5, 1, 5), np.array([2, 4])):
+        assert space.errors(PICTURES, given).shape == (30, np.size(given))
+    for given, message in (
+        (0, "n_components=0 must be a whole number from 1 to 5"),
+        (2.0, r"n_components=2\.0 must be"),
+        ([True], "n_components=True must be"),
+        ([1, 6], "n_components=6 must be"),
+        ("12", "n_components='12' must be"),
+        (None, "n_components=None must be"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            space.errors(PICTURES, given)
 
 
 def test_blocks_change_nothing(monkeypatch):
@@ -220,7 +215,7 @@ def test_a_model_can_be_read_by_its_owner_only(tmp_path):
     assert stat.S_IMODE((tmp_path / "m.gramian").stat().st_mode) == 0o600
 
 
-def test_parameters_that_cannot_be():
+def test_parameters_pictures_and_people_that_do_not_fit():
     for parameters, match in (
         ({"light": "day"}, r"is not known\. Allowed:"),
         ({"n_components": 61}, "n_components=61 but 60 rows x 480"),
@@ -231,9 +226,6 @@ def test_parameters_that_cannot_be():
     ):
         with pytest.raises(ParameterError, match=match):
             FaceSpace(**parameters).fit(FACES)
-
-
-def test_components_pictures_and_people_that_do_not_fit():
     for wrong in (0, -1, 2.5, True, 6):
         with pytest.raises(ParameterError, match=r"must be a whole number from 1 to 5\."):
             FaceSpace(5).fit(FACES).reconstruct(NEW, wrong)
@@ -248,19 +240,3 @@ def test_components_pictures_and_people_that_do_not_fit():
 
 
 PICTURES = np.random.default_rng(0).random((30, 6, 5), dtype=np.float32)
-
-
-def test_numbers_of_components():
-    space = FaceSpace(5).fit(PICTURES)
-    for given in (3, np.int64(3), (5, 1, 5), np.array([2, 4])):
-        assert space.errors(PICTURES, given).shape == (30, np.size(given))
-    for given, message in (
-        (0, "n_components=0 must be a whole number from 1 to 5"),
-        (2.0, r"n_components=2\.0 must be"),
-        ([True], "n_components=True must be"),
-        ([1, 6], "n_components=6 must be"),
-        ("12", "n_components='12' must be"),
-        (None, "n_components=None must be"),
-    ):
-        with pytest.raises(ParameterError, match=message):
-            space.errors(PICTURES, given)

@@ -42,7 +42,7 @@ def literal(scores, owners, far):
     return None
 
 
-def test_the_counted_threshold_is_the_literal_one():
+def test_the_counted_threshold_is_the_literal_one_also_of_equal_scores():
     for seed in range(5):
         for far in [0.05, 0.1, 0.33, 0.9]:
             rng = np.random.default_rng(seed)
@@ -52,9 +52,6 @@ def test_the_counted_threshold_is_the_literal_one():
             value, promised = counted_threshold(scores, far, owners)
             assert promised == pytest.approx(rate)
             assert value == expected or (expected == np.inf and value > scores.max())
-
-
-def test_rates_too_small_to_count_and_equal_scores_let_no_more_pass():
     scores = np.random.default_rng(0).random(300)
     assert counted_threshold(scores, 0.0034) is not None
     assert counted_threshold(scores, 0.0033) is None
@@ -79,23 +76,7 @@ def faces_of(centres, rng):
     return centres + 0.2 * rng.standard_normal(centres.shape)
 
 
-def test_strangers_get_names_as_rarely_as_promised():
-    far, named, taken, promised = 0.05, [], [], []
-    for seed in range(60):
-        vectors, people = some_people(50, 1, seed)
-        result = calibrated(vectors, people, far)
-        rng = np.random.default_rng(1000 + seed)
-        strange = Nearest(vectors, people).similarity(faces_of(rng.standard_normal((100, 3)), rng))
-        named.append((strange.max(axis=1) >= result.identify.value).mean())
-        taken.append((strange >= result.verify.value).mean())
-        promised.append(result.identify.false_accept)
-        assert result.verify.value < result.identify.value
-    assert max(promised) <= far
-    assert np.mean(named) == pytest.approx(far, abs=0.015)
-    assert np.mean(taken) == pytest.approx(far, abs=0.015)
-
-
-def test_without_a_rate_the_least_that_can_be_counted_is_taken():
+def test_without_a_rate_the_least_that_can_be_counted_holds():
     """Of strangers left out: 1 - (N / (N + 1)) ** (1 / share), as they meet fewer people than there are."""
     for people, expected in [(4, 0.05), (9, 0.05), (12, 0.086), (30, 0.036), (100, 0.011)]:
         result = calibrated(*some_people(people, 2), None)
@@ -107,9 +88,6 @@ def test_without_a_rate_the_least_that_can_be_counted_is_taken():
     assert result.trade[0].value < result.trade[1].value
     assert calibrated(*some_people(30, 2), None).verify.far == 0.002
     assert calibrated(*some_people(100, 2), None).verify.far == 0.001
-
-
-def test_without_a_rate_strangers_get_names_as_rarely_as_said():
     named, taken, fars = [], [], []
     for seed in range(40):
         vectors, people = some_people(30, 3, seed)
@@ -132,44 +110,6 @@ def test_the_trade_is_told_in_a_sentence():
     text = str(calibrated(*some_people(120, 3), 0.05))
     assert re.sub(r"\d+ %", "N %", text).endswith("; at 0.01 (1 in 100), N %.")
     assert "an unknown share of new pictures" in str(calibrated(*some_people(30, 1), 0.2))
-
-
-def test_own_pictures_are_refused_a_little_more_rarely_than_predicted():
-    refused, predicted = [], []
-    for seed in range(20):
-        vectors, people = some_people(30, 3, seed)
-        result = calibrated(vectors, people, 0.05)
-        centres, rng = np.random.default_rng(seed).standard_normal((30, 3)), np.random.default_rng(99 + seed)
-        own = Nearest(vectors, people).similarity(faces_of(centres, rng))[range(30), range(30)]
-        refused.append((own < result.identify.value).mean())
-        predicted.append(result.identify.false_reject)
-        assert result.identify.notes == ()
-    # In the trials each picture is compared with one fewer than a new one is.
-    assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.15
-
-
-def test_a_rate_that_few_people_cannot_show():
-    for n_people, least in [(8, 0.13), (30, 0.036)]:
-        vectors, people = some_people(n_people, 3)
-        result = calibrated(vectors, people, 0.001)
-        assert not result.identify.observed
-        said = f"{n_people} people who serve as strangers are too few to count a false accept rate of 0.001"
-        assert result.identify.notes[0].startswith(said)
-        assert f"Rates from {least} can be counted" in result.identify.notes[0]
-        strangers = held_out(vectors, people, lambda mask: Nearest(vectors[mask], people[mask])).strangers  # noqa: B023
-        assert strangers.max() < result.identify.value < strangers.max() + 1e-9
-        assert str(result).startswith(
-            "At a threshold above all strangers, for a rate of 0.001 (1 in 1,000), "
-        )
-        if n_people < 10:
-            assert result.identify.false_accept is result.verify.false_accept is None
-            assert "at least 10 are needed" in result.identify.notes[-1]
-        else:
-            assert result.identify.false_accept == pytest.approx(least, abs=1e-3)
-    assert calibrated(*some_people(10, 3), 0.2).identify.false_accept <= 0.2
-
-
-def test_a_default_that_rejects_many_enrolled_people_says_what_a_larger_rate_would():
     vectors, people = some_people(15, 3, 1)
     default = calibrated(vectors, people, None)
     rate = default.identify.far
@@ -185,6 +125,33 @@ def test_a_default_that_rejects_many_enrolled_people_says_what_a_larger_rate_wou
     assert not any("predicted" in note for note in calibrated(vectors, people, rate).identify.notes)
     alike = np.repeat(vectors[::3], 3, axis=0) + 0.01 * vectors
     assert not any("predicted" in note for note in calibrated(alike, people, None).identify.notes)
+
+
+def test_strangers_and_own_pictures_are_refused_as_promised():
+    refused, predicted = [], []
+    for seed in range(20):
+        vectors, people = some_people(30, 3, seed)
+        result = calibrated(vectors, people, 0.05)
+        centres, rng = np.random.default_rng(seed).standard_normal((30, 3)), np.random.default_rng(99 + seed)
+        own = Nearest(vectors, people).similarity(faces_of(centres, rng))[range(30), range(30)]
+        refused.append((own < result.identify.value).mean())
+        predicted.append(result.identify.false_reject)
+        assert result.identify.notes == ()
+    # In the trials each picture is compared with one fewer than a new one is.
+    assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.15
+    far, named, taken, promised = 0.05, [], [], []
+    for seed in range(60):
+        vectors, people = some_people(50, 1, seed)
+        result = calibrated(vectors, people, far)
+        rng = np.random.default_rng(1000 + seed)
+        strange = Nearest(vectors, people).similarity(faces_of(rng.standard_normal((100, 3)), rng))
+        named.append((strange.max(axis=1) >= result.identify.value).mean())
+        taken.append((strange >= result.verify.value).mean())
+        promised.append(result.identify.false_accept)
+        assert result.verify.value < result.identify.value
+    assert max(promised) <= far
+    assert np.mean(named) == pytest.approx(far, abs=0.015)
+    assert np.mean(taken) == pytest.approx(far, abs=0.015)
 
 
 def test_a_model_that_knows_the_strangers_takes_a_margin():
@@ -208,7 +175,7 @@ def test_a_model_that_knows_the_strangers_takes_a_margin():
     assert np.mean(named) <= 0.05
 
 
-def test_strangers_are_drawn_where_hardly_anybody_is_enrolled():
+def test_strangers_are_drawn_and_smaller_rates_counted_one_to_one():
     for n_people in [1, 2, 4]:
         vectors, people = some_people(n_people, 2)
         result = calibrated(vectors, people, 0.01)
@@ -222,21 +189,6 @@ def test_strangers_are_drawn_where_hardly_anybody_is_enrolled():
             "1 enrolled person" if n_people == 1 else f"{n_people} enrolled people"
         ) in result.identify.notes[0]
         assert "is a rough estimate" in result.identify.notes[0]
-
-
-def test_what_pictures_cannot_tell_is_said():
-    result = calibrated(*some_people(8, 1), 0.2)
-    assert result.identify.false_reject is None
-    assert (result.n_genuine, result.n_impostor) == (0, 8)
-    assert any("the false reject rate is unknown" in note for note in result.identify.notes)
-    people = np.repeat(np.arange(8), 2)
-    result = calibrated(np.eye(16), people, 0.2)
-    assert result.identify.value > 0
-    assert result.identify.false_reject == 1
-    assert result.identify.notes[0].startswith("All pictures of different people are equally similar")
-
-
-def test_one_to_one_smaller_rates_can_be_counted():
     result = calibrated(*some_people(30, 3), 0.01)
     assert not result.identify.observed
     assert result.verify.observed
@@ -253,7 +205,37 @@ def test_one_to_one_smaller_rates_can_be_counted():
     assert "Rates from 0.0012 can be counted" in rarer.verify.notes[0]
 
 
-def test_nothing_is_compared_with_itself():
+def test_what_few_people_and_pictures_cannot_tell_is_said():
+    result = calibrated(*some_people(8, 1), 0.2)
+    assert result.identify.false_reject is None
+    assert (result.n_genuine, result.n_impostor) == (0, 8)
+    assert any("the false reject rate is unknown" in note for note in result.identify.notes)
+    people = np.repeat(np.arange(8), 2)
+    result = calibrated(np.eye(16), people, 0.2)
+    assert result.identify.value > 0
+    assert result.identify.false_reject == 1
+    assert result.identify.notes[0].startswith("All pictures of different people are equally similar")
+    for n_people, least in [(8, 0.13), (30, 0.036)]:
+        vectors, people = some_people(n_people, 3)
+        result = calibrated(vectors, people, 0.001)
+        assert not result.identify.observed
+        said = f"{n_people} people who serve as strangers are too few to count a false accept rate of 0.001"
+        assert result.identify.notes[0].startswith(said)
+        assert f"Rates from {least} can be counted" in result.identify.notes[0]
+        strangers = held_out(vectors, people, lambda mask: Nearest(vectors[mask], people[mask])).strangers  # noqa: B023
+        assert strangers.max() < result.identify.value < strangers.max() + 1e-9
+        assert str(result).startswith(
+            "At a threshold above all strangers, for a rate of 0.001 (1 in 1,000), "
+        )
+        if n_people < 10:
+            assert result.identify.false_accept is result.verify.false_accept is None
+            assert "at least 10 are needed" in result.identify.notes[-1]
+        else:
+            assert result.identify.false_accept == pytest.approx(least, abs=1e-3)
+    assert calibrated(*some_people(10, 3), 0.2).identify.false_accept <= 0.2
+
+
+def test_one_at_a_time_is_the_literal_definition_and_nothing_is_compared_with_itself():
     for n_people, n_pictures in [(4, 3), (7, 2), (13, 1), (12, 4)]:
         vectors, people = some_people(n_people, n_pictures)
         seen = []
@@ -272,9 +254,6 @@ def test_nothing_is_compared_with_itself():
         assert np.array_equal(sum((~mask).astype(int) for mask in left_out), np.ones(len(people)))
         for mask in left_out:
             assert not set(people[mask]) & set(people[~mask])
-
-
-def test_one_at_a_time_is_the_literal_definition():
     vectors, people = some_people(5, 3)
     result = held_out(vectors, people, lambda mask: Nearest(vectors[mask], people[mask]))
     expected = []

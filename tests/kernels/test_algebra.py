@@ -34,7 +34,7 @@ X = np.abs(np.random.default_rng(3).standard_normal((14, 3))) + 0.05
 k1, k2, k3 = RBF(sigma=1.3), Polynomial(2, 0.5, 1.0), Matern(0.7, 1.5)
 
 
-def test_operators_make_objects():
+def test_operators_make_objects_of_kernels_and_numbers_only():
     assert k1 + k2 == Sum(k1, k2)
     assert k1 + 2 == Sum(k1, Constant(2))
     assert 2 + k1 == Sum(Constant(2), k1)
@@ -50,9 +50,6 @@ def test_operators_make_objects():
     assert exp(k1) == k1.exp() == Exp(k1)
     assert np.float64(3) * k1 == k1 * np.float64(3) == 3 * k1
     assert sum([k1, k2]) == 0 + k1 + k2
-
-
-def test_kernels_combine_with_kernels_and_numbers_only():
     for bad in ["rbf", None, [1.0], np.ones(2), 1j, True, float("nan")]:
         for combine in [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]:
             for pair in ((k1, bad), (bad, k1)):
@@ -118,12 +115,17 @@ PROVEN = [
 ]
 
 
-def test_proven():
+def test_proven_and_neither_proven_nor_refuted():
     for kernel, reason in PROVEN:
         assert kernel.validity.proven, (kernel, reason)
         assert reason in kernel.validity.reason, (kernel, reason)
         K = kernel.gram(X)
         assert np.linalg.eigvalsh(K)[0] >= -1e-12 * np.linalg.norm(K), (kernel, reason)
+    for kernel in UNKNOWN:
+        result = kernel.validity
+        assert result.status == "unknown", kernel
+        assert not kernel.psd, kernel
+        assert result.reason, kernel
 
 
 UNKNOWN = [
@@ -143,14 +145,6 @@ UNKNOWN = [
     (k1 - 1) ** 2,
     Linear() ** 0.5,
 ]
-
-
-def test_neither_proven_nor_refuted():
-    for kernel in UNKNOWN:
-        result = kernel.validity
-        assert result.status == "unknown", kernel
-        assert not kernel.psd, kernel
-        assert result.reason, kernel
 
 
 @settings(max_examples=100)
@@ -258,7 +252,12 @@ def has_no_value(error):
     return any(text in str(error) for text in ("overflows", "k(x, x) >= 0", "no value"))
 
 
-def test_the_error_bound_holds_for_combinations():
+def test_the_error_bound_holds_for_combinations_and_roots_near_zero():
+    """Rows whose inner product cancels nearly, where the slope of a root has no bound."""
+    for exponent in [0.1, 0.5, 0.9, 1.5]:
+        for rows in ([[1.0, 1.0], [1e8, -1e8 + 2.0**-20]], [[0.1, 0.3], [0.3, -0.1 * (1 - 2.0**-45)]]):
+            for kernel in (0.3 * line, line.on(slice(None)), 0.7 * (0.3 * line)):
+                assert excess(kernel**exponent, np.array(rows)) <= 1
     for kernel in EXAMPLES + POSITIVE:
         held = 0
         for gap, offset, near, dtype in [
@@ -278,14 +277,6 @@ def test_the_error_bound_holds_for_combinations():
                 if not has_no_value(error):
                     raise
         assert held >= 1, kernel
-
-
-@pytest.mark.parametrize("exponent", [0.1, 0.5, 0.9, 1.5])
-def test_the_error_bound_of_a_root_near_zero(exponent):
-    """Rows whose inner product cancels nearly, where the slope of a root has no bound."""
-    for rows in ([[1.0, 1.0], [1e8, -1e8 + 2.0**-20]], [[0.1, 0.3], [0.3, -0.1 * (1 - 2.0**-45)]]):
-        for kernel in (0.3 * line, line.on(slice(None)), 0.7 * (0.3 * line)):
-            assert excess(kernel**exponent, np.array(rows)) <= 1
 
 
 @settings(max_examples=75)
@@ -325,7 +316,11 @@ def test_only_sums_hand_centring_down():
         assert_allclose(bound.tile(*bound.encode(rows)), kernel.gram(rows), rtol=1e-9)
 
 
-def test_overflow_is_refused_with_the_kernel_that_does():
+def test_parts_are_kernels_and_overflow_names_the_one():
+    for bad in [3, None, "rbf", np.ones(2)]:
+        for made in (Sum(RBF(), bad), Product(bad, RBF()), Scaled(bad, 2.0), Power(bad, 2), Exp(bad)):
+            with pytest.raises(InputTypeError, match="is no kernel object such as"):
+                made.gram(ROWS)
     for kernel in [
         Exp(Linear()),
         Polynomial(40, 1.0) * Polynomial(40, 1.0),
@@ -336,10 +331,3 @@ def test_overflow_is_refused_with_the_kernel_that_does():
     ]:
         with pytest.raises(DataError, match=r"overflows on this data\. Scale the data or the kernels in"):
             kernel.gram(ROWS * 40)
-
-
-@pytest.mark.parametrize("bad", [3, None, "rbf", np.ones(2)])
-def test_parts_are_kernels(bad):
-    for made in (Sum(RBF(), bad), Product(bad, RBF()), Scaled(bad, 2.0), Power(bad, 2), Exp(bad)):
-        with pytest.raises(InputTypeError, match="is no kernel object such as"):
-            made.gram(ROWS)

@@ -30,7 +30,7 @@ def kernel(request):
     return request.param
 
 
-def test_any_number_of_rows():
+def test_any_number_of_rows_and_of_other_rows():
     for n, kernel in product([1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 17], KERNELS):
         case = n, kernel
         X = rows(n)
@@ -43,9 +43,6 @@ def test_any_number_of_rows():
         tile = bound.tile(left[picked], right[picked])
         assert_allclose(K[np.ix_(picked, picked)], tile, rtol=1e-12, atol=1e-14, err_msg=repr(case))
         assert_array_equal(np.diag(K), bound.diagonal(X), err_msg=repr(case))
-
-
-def test_any_number_of_other_rows():
     for m, kernel in product([0, 1, 3, TILE + 1, 4 * TILE + 9], KERNELS):
         case = m, kernel
         X, Y = rows(TILE + 5), rows(m, seed=1)

@@ -4,7 +4,6 @@ import dataclasses
 import math
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from gramian.kernels import RBF, Linear, Sigmoid
@@ -30,7 +29,9 @@ def padded(terms):
     return Series.of([float(term) for term in terms] + [0.0] * (ORDER + 1 - len(terms)))
 
 
-def test_exp_of_the_identity():
+def test_series_are_those_of_taylor_as_far_as_they_are_numbers():
+    for bad in [np.nan, np.inf, -np.inf]:
+        assert padded([1, bad, -3]).negative() is None
     expected = [1 / math.factorial(m) for m in range(ORDER + 1)]
     assert_allclose(padded([0, 1]).exp().terms, expected, rtol=1e-14)
     # exp(2 - t): the same with alternating signs.
@@ -39,9 +40,6 @@ def test_exp_of_the_identity():
     # exp(t^2)
     even = [0 if m % 2 else 1 / math.factorial(m // 2) for m in range(ORDER + 1)]
     assert_allclose(padded([0, 0, 1]).exp().terms, even, atol=1e-15)
-
-
-def test_fractional_powers_are_binomial_series():
     for exponent in [0.5, 1.5, 2.5, -0.5, 0.1]:
         for constant in [1.0, 4.0]:
             expected = [constant**exponent]
@@ -50,9 +48,6 @@ def test_fractional_powers_are_binomial_series():
             result = padded([constant, 1]).power(exponent)
             assert_allclose(result.terms, expected, rtol=1e-12, err_msg=repr((exponent, constant)))
             assert (result.sizes * (1 + 1e-12) >= np.abs(result.terms)).all(), (exponent, constant)
-
-
-def test_rounding_is_not_negative():
     third = padded([1 / 3, 1])
     difference = third * third + padded([1 / 9, 2 / 3, 1]).scaled(-1)
     assert (difference.terms < 0).any() or (difference.terms == 0).all()
@@ -61,21 +56,13 @@ def test_rounding_is_not_negative():
     assert barely.negative() is None
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_nothing_is_concluded_beyond_what_is_no_number(bad):
-    assert padded([1, bad, -3]).negative() is None
-
-
-def test_every_row_says_why_or_what_is_lost():
+def test_combinations_keep_what_their_row_says():
     names = {field.name for field in dataclasses.fields(Facts)}
     for name, rule in CLOSURE.items():
         assert (rule.proof or rule.lost).endswith("."), name
         assert {*rule.keeps, *rule.gives} <= names, name
         # What is asked of kernels only has no use where nothing is ever proven.
         assert rule.graded is None or rule.proof, name
-
-
-def test_combinations_keep_what_their_row_says():
     k = RBF()
     kept = {
         "sum": (k + k, "stationary"),

@@ -69,31 +69,23 @@ def test_every_feature_is_its_term_of_the_expansion():
         assert_allclose(monomials * phi.coefficients, phi(X), rtol=1e-13, err_msg=repr(case))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "names"),
-    [
+def test_names_say_the_coefficients():
+    for arguments, names in [
         ({"degree": 2}, ("1", "f1", "f2", "0.5 f1^2", "0.707107 f1 f2", "0.5 f2^2")),
         ({"degree": 2, "gamma": 1, "coef0": 0}, ("f1^2", "sqrt(2) f1 f2", "f2^2")),
         ({"degree": 1, "gamma": 0.1, "coef0": 4}, ("2", "0.316228 f1", "0.316228 f2")),
         ({"degree": 1, "gamma": math.pi, "coef0": 0.25}, ("0.5", "1.77245 f1", "1.77245 f2")),
         ({"degree": 1, "gamma": 4, "coef0": math.e}, ("1.64872", "2 f1", "2 f2")),
-    ],
-)
-def test_coefficients_in_names_are_roots_of_whole_numbers_or_decimals(arguments, names):
-    assert polynomial_map(2, **arguments).names == names
-
-
-@pytest.mark.parametrize(
-    ("d", "degree", "gamma", "coef0"), [(3, 5, None, 1), (2, 20, 0.7, 3), (4, 3, 0.123457, 1.0)]
-)
-def test_names_say_the_coefficients(d, degree, gamma, coef0):
-    phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
-    assert len(set(phi.names)) == len(phi)
-    for name, value, power in zip(phi.names, phi.coefficients, phi.powers, strict=True):
-        text = " ".join(word for word in name.split() if not word.startswith("f")) or "1"
-        assert eval(text, {"sqrt": math.sqrt}) == pytest.approx(value, rel=1e-5)
-        monomial = [word for word in name.split() if word.startswith("f")]
-        assert monomial == [f"f{i + 1}" + (f"^{p}" if p > 1 else "") for i, p in enumerate(power) if p]
+    ]:
+        assert polynomial_map(2, **arguments).names == names
+    for d, degree, gamma, coef0 in [(3, 5, None, 1), (2, 20, 0.7, 3), (4, 3, 0.123457, 1.0)]:
+        phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
+        assert len(set(phi.names)) == len(phi)
+        for name, value, power in zip(phi.names, phi.coefficients, phi.powers, strict=True):
+            text = " ".join(word for word in name.split() if not word.startswith("f")) or "1"
+            assert eval(text, {"sqrt": math.sqrt}) == pytest.approx(value, rel=1e-5)
+            monomial = [word for word in name.split() if word.startswith("f")]
+            assert monomial == [f"f{i + 1}" + (f"^{p}" if p > 1 else "") for i, p in enumerate(power) if p]
 
 
 def test_too_many_features_are_refused_with_their_number_before_anything_is_allocated():
@@ -130,23 +122,26 @@ def test_parameters_outside_their_range():
     assert polynomial_map(2, degree=3.0, gamma=1).names == polynomial_map(2, degree=3, gamma=1).names
 
 
-@pytest.mark.parametrize(("d", "degree"), [(2, 20), (2, 100), (1, 1000), (2, 1000)])
-def test_high_degrees_are_accurate(d, degree):
-    X = np.random.default_rng(0).uniform(-0.6, 0.6, (12, d))
-    error = polynomial_map(d, degree=degree, gamma=1).kernel_error(X)
-    assert error.relative < 1e-12
+def test_high_degrees_and_any_scale_are_accurate_until_float64_ends():
+    for d, degree in [(2, 20), (2, 100), (1, 1000), (2, 1000)]:
+        X = np.random.default_rng(0).uniform(-0.6, 0.6, (12, d))
+        error = polynomial_map(d, degree=degree, gamma=1).kernel_error(X)
+        assert error.relative < 1e-12
+        assert error.ok
+    for scale in [1e-100, 1e100]:
+        X = rows(8, 3)
+        phi = polynomial_map(3, degree=3, gamma=scale**-2)
+        assert_allclose(phi(X * scale), polynomial_map(3, degree=3, gamma=1)(X), rtol=1e-12)
+        assert phi.kernel_error(X * scale).relative < 1e-12
+    error = KernelError(1e-3, 5e-4, 2.0, 1600, 2e-3, "deterministic", "Measured here.")
+    assert str(error) == (
+        "kernel error: max 0.001, rms 0.0005, of values up to 2, over 1,600 pairs; bound 0.002 "
+        "(deterministic). Measured here."
+    )
     assert error.ok
-
-
-@pytest.mark.parametrize("scale", [1e-100, 1e100])
-def test_gamma_brings_any_scale_into_range(scale):
-    X = rows(8, 3)
-    phi = polynomial_map(3, degree=3, gamma=scale**-2)
-    assert_allclose(phi(X * scale), polynomial_map(3, degree=3, gamma=1)(X), rtol=1e-12)
-    assert phi.kernel_error(X * scale).relative < 1e-12
-
-
-def test_features_beyond_float64_are_refused():
+    assert error.relative == 5e-4
+    assert KernelError(0.1, 0.1, 0.0, 1, 0.01, "deterministic", "").relative == 0.1
+    assert not KernelError(0.1, 0.1, 0.0, 1, 0.01, "deterministic", "").ok
     phi = polynomial_map(2, degree=3, gamma=1)
     with pytest.raises(DataError, match=r"A feature of \(x\.y \+ 1\)\^3 exceeds what float64 can hold\."):
         phi([[1e150, 1.0]])
@@ -204,22 +199,6 @@ def phi(request):
     return request.param
 
 
-def test_lists_frames_integers_and_float32(phi):
-    whole = np.round(POINTS * 3)
-    expected = phi(whole)
-    assert expected.shape == (11, len(phi))
-    for other in (
-        whole.tolist(),
-        pd.DataFrame(whole),
-        whole.astype(int),
-        whole.astype("f4"),
-        whole.astype(">f8"),
-    ):
-        assert_array_equal(phi(other), expected)
-        assert phi(other).dtype == np.float64
-    assert phi(np.zeros((0, 3))).shape == (0, len(phi))
-
-
 def test_what_is_no_table_of_numbers_is_refused():
     for (bad, message), phi in product(
         [
@@ -239,7 +218,7 @@ def test_what_is_no_table_of_numbers_is_refused():
             phi.kernel_error(POINTS, bad)
 
 
-def test_the_error_is_measured_on_all_pairs(phi):
+def test_rows_of_any_kind_and_errors_on_all_pairs(phi):
     Y = POINTS[:4] + 0.1
     error = phi.kernel_error(POINTS, Y)
     gap = np.abs(phi(POINTS) @ phi(Y).T - phi.kernel(POINTS, Y))
@@ -253,23 +232,21 @@ def test_the_error_is_measured_on_all_pairs(phi):
     assert own.pairs == 121
     assert own.ok
     assert own.scale >= error.maximum
-
-
-def test_the_error_in_words():
-    error = KernelError(1e-3, 5e-4, 2.0, 1600, 2e-3, "deterministic", "Measured here.")
-    assert str(error) == (
-        "kernel error: max 0.001, rms 0.0005, of values up to 2, over 1,600 pairs; bound 0.002 "
-        "(deterministic). Measured here."
-    )
-    assert error.ok
-    assert error.relative == 5e-4
-    assert KernelError(0.1, 0.1, 0.0, 1, 0.01, "deterministic", "").relative == 0.1
-    assert not KernelError(0.1, 0.1, 0.0, 1, 0.01, "deterministic", "").ok
-
-
-def test_maps_print_what_they_are(phi):
     assert f"3 -> {len(phi)} features" in repr(phi)
     assert "x" in phi.formula
+    whole = np.round(POINTS * 3)
+    expected = phi(whole)
+    assert expected.shape == (11, len(phi))
+    for other in (
+        whole.tolist(),
+        pd.DataFrame(whole),
+        whole.astype(int),
+        whole.astype("f4"),
+        whole.astype(">f8"),
+    ):
+        assert_array_equal(phi(other), expected)
+        assert phi(other).dtype == np.float64
+    assert phi(np.zeros((0, 3))).shape == (0, len(phi))
 
 
 @pytest.mark.parametrize("gamma", [np.full(3, 0.3), np.array([0.1, 2.0, 0.5])])
@@ -282,7 +259,7 @@ def test_the_gaussian_kernel_is_its_definition(gamma):
         assert_allclose(scaled, expected, rtol=1e-12)
 
 
-def test_widths():
+def test_widths_and_numbers_outside_their_range():
     assert check_gamma(None, None, 4).tolist() == [0.25] * 4
     assert check_gamma(None, 2.0, 2).tolist() == [0.125] * 2
     assert check_gamma(None, [1.0, 2.0], 2).tolist() == [0.5, 0.125]
@@ -298,12 +275,22 @@ def test_widths():
     ]:
         with pytest.raises(ParameterError, match=message):
             check_gamma(arguments["gamma"], arguments["sigma"], 2)
+    for arguments, message in [
+        ({"n_components": 0}, "n_components=0 must be a whole"),
+        ({"n_components": -3}, "n_components=-3 must be a whole"),
+        ({"n_components": 2.5}, r"n_components=2\.5 must be a whole"),
+        ({"n_components": None}, "n_components=None must be a whole"),
+        ({"n_components": 10**14}, "n_components=100000000000000 of 2"),
+        ({"gamma": -1}, "gamma=-1 must be a positive number,"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            fourier_map(2, **arguments)
 
 
 X = np.random.default_rng(0).standard_normal((60, 5))
 
 
-def test_features_are_cosines_and_sines():
+def test_features_are_cosines_and_sines_and_an_odd_one_has_an_offset():
     phi = fourier_map(5, n_components=6, gamma=0.3, rng=1)
     W = phi.frequencies
     assert W.shape == (3, 5)
@@ -311,9 +298,15 @@ def test_features_are_cosines_and_sines():
     assert_allclose(phi(X), expected, atol=1e-14)
     assert_allclose((phi(X) ** 2).sum(axis=1), 1.0, rtol=1e-14)
     assert phi.names == ("cos(w1.x)", "cos(w2.x)", "cos(w3.x)", "sin(w1.x)", "sin(w2.x)", "sin(w3.x)")
+    phi = fourier_map(5, n_components=5, gamma=0.3, rng=1)
+    assert len(phi) == len(phi.names) == phi(X).shape[1] == 5
+    assert phi.names[2:] == ("sin(w1.x)", "sin(w2.x)", "sqrt(2) cos(w3.x + b)")
+    expected = [math.sqrt(2 / 3) * math.cos(phi.frequencies[2] @ x + phi.offset) for x in X]
+    assert_allclose(phi(X)[:, 4], expected, atol=1e-14)
+    assert len(fourier_map(2, n_components=1, rng=0).names) == 1
 
 
-def test_frequencies_are_normal():
+def test_frequencies_are_normal_however_few():
     for orthogonal, (d, count) in product([True, False], [(1, 4000), (3, 3001), (40, 2000)]):
         case = orthogonal, d, count
         W = frequencies(count, d, orthogonal=orthogonal, rng=np.random.default_rng(5))
@@ -330,21 +323,9 @@ def test_frequencies_are_normal():
                 assert_allclose(
                     inner, np.diag(np.diag(inner)), atol=1e-12 * d * inner.max(), err_msg=repr(case)
                 )
-
-
-def test_fewer_frequencies_than_features_cost_no_square_matrix():
     W = frequencies(3, 20000, orthogonal=True, rng=np.random.default_rng(0))
     inner = W @ W.T
     assert_allclose(inner - np.diag(np.diag(inner)), 0, atol=1e-8)
-
-
-def test_an_odd_number_of_features_ends_with_an_offset():
-    phi = fourier_map(5, n_components=5, gamma=0.3, rng=1)
-    assert len(phi) == len(phi.names) == phi(X).shape[1] == 5
-    assert phi.names[2:] == ("sin(w1.x)", "sin(w2.x)", "sqrt(2) cos(w3.x + b)")
-    expected = [math.sqrt(2 / 3) * math.cos(phi.frequencies[2] @ x + phi.offset) for x in X]
-    assert_allclose(phi(X)[:, 4], expected, atol=1e-14)
-    assert len(fourier_map(2, n_components=1, rng=0).names) == 1
 
 
 @pytest.mark.parametrize("d", [5, 20])
@@ -397,44 +378,22 @@ def test_the_bound_is_hoeffdings():
     assert "probability 0.99" in error.about
 
 
-def test_one_width_for_each_feature():
+def test_widths_origins_phases_and_bounds():
+    for value in [1e150, 1e308]:
+        with pytest.raises(DataError, match=r"radians\. Scale the data first"):
+            fourier_map(2, rng=0)([[value, 1.0]])
+    for arguments in [(0,), (1, 1.0), (1, 0)]:
+        with pytest.raises(ParameterError, match="0 must be a"):
+            fourier_map(2, rng=0).error_bound(*arguments)
     sigma = np.array([0.5, 1, 2, 4, 8])
     phi = fourier_map(5, n_components=20, sigma=sigma, rng=2)
     plain = fourier_map(5, n_components=20, sigma=1.0, rng=2)
     assert_allclose(phi(X), plain(X / sigma), atol=1e-12)
     assert_allclose(phi.kernel(X), RBF(sigma=1.0).gram(X / sigma), atol=1e-13)
     assert fourier_map(5, n_components=4000, sigma=sigma, rng=2).kernel_error(X).maximum < 0.1
-
-
-def test_an_origin_leaves_the_kernel_and_keeps_phases_exact():
     far = X * 1e-6 + 1e9
     centred = fourier_map(5, n_components=50, sigma=1e-6, rng=0, origin=np.full(5, 1e9))
     plain = fourier_map(5, n_components=50, sigma=1e-6, rng=0)
     assert centred.kernel_error(far).maximum < 0.6
     with pytest.raises(DataError, match=r"Rows far from the origin round w \. x by 1e\+01 radians\."):
         plain(far)
-
-
-@pytest.mark.parametrize("value", [1e150, 1e308])
-def test_rows_whose_phases_have_no_digits_are_refused(value):
-    with pytest.raises(DataError, match=r"radians\. Scale the data first"):
-        fourier_map(2, rng=0)([[value, 1.0]])
-
-
-def test_random_features_outside_their_range():
-    for arguments, message in [
-        ({"n_components": 0}, "n_components=0 must be a whole"),
-        ({"n_components": -3}, "n_components=-3 must be a whole"),
-        ({"n_components": 2.5}, r"n_components=2\.5 must be a whole"),
-        ({"n_components": None}, "n_components=None must be a whole"),
-        ({"n_components": 10**14}, "n_components=100000000000000 of 2"),
-        ({"gamma": -1}, "gamma=-1 must be a positive number,"),
-    ]:
-        with pytest.raises(ParameterError, match=message):
-            fourier_map(2, **arguments)
-
-
-@pytest.mark.parametrize("arguments", [(0,), (1, 1.0), (1, 0)])
-def test_arguments_of_the_bound(arguments):
-    with pytest.raises(ParameterError, match="0 must be a"):
-        fourier_map(2, rng=0).error_bound(*arguments)

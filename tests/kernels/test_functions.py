@@ -32,9 +32,6 @@ def test_functions_are_called_with_rows_and_keywords():
         assert kernel.resolve(X) == FunctionKernel(many, {"width": 2.0}, True)
         assert_allclose(kernel.gram(X, Y), expected, rtol=1e-14)
         assert_allclose(kernel.bind(X).diagonal(X), np.ones(6))
-
-
-def test_rows_are_vectors_of_float64():
     seen = []
 
     def look(x, y):
@@ -44,6 +41,12 @@ def test_rows_are_vectors_of_float64():
     K = FunctionKernel(look, vectorised=False).gram(X.astype(np.float32))
     assert set(seen) == {((3,), (3,), np.dtype(np.float64))}
     assert K.dtype == np.float32
+    kept = X @ X.T
+
+    kernel = FunctionKernel(lambda A, B: kept[: len(A), : len(B)], vectorised=True)
+    before = kept.copy()
+    (2 * kernel + 1).gram(X)
+    assert_array_equal(kept, before)
 
 
 def test_it_is_found_out_how_a_function_is_called():
@@ -77,7 +80,7 @@ def test_it_is_found_out_how_a_function_is_called():
                 assert FunctionKernel(function, vectorised=False).resolve(rows).vectorised is False, case
 
 
-def test_what_many_rows_give_is_what_they_give_one_by_one():
+def test_what_many_rows_give_is_what_they_give_one_by_one_or_broadcast():
     for n in [2, 3, 6]:
         for function in [lambda x, y: x @ y.T - np.mean(x @ y.T), lambda x, y: (x - x.mean(axis=0)) @ y.T]:
             assert not FunctionKernel(function).resolve(X[:n]).vectorised, (n, function)
@@ -86,9 +89,6 @@ def test_what_many_rows_give_is_what_they_give_one_by_one():
     for rows in (X[:, :2], X[:, :1], X[:1, :1], X[:2, :2]):
         assert_allclose(kernel.gram(rows), rows @ rows.T, rtol=1e-14)
         assert_allclose(kernel.gram(rows, rows[::-1]), rows @ rows[::-1].T, rtol=1e-14)
-
-
-def test_functions_may_broadcast_or_raise_while_they_are_tried():
     kernel = FunctionKernel(lambda x, y: np.exp(-np.sum((x - y) ** 2, axis=-1)))
     assert_allclose(kernel.gram(X), RBF(gamma=1.0).gram(X), rtol=1e-12)
     pairs = FunctionKernel(lambda x, y: np.exp(-np.sum((x[:, None] - y[None]) ** 2, axis=-1)))
@@ -115,15 +115,6 @@ def test_rows_cannot_be_written_into(vectorised):
     assert_array_equal(X, before)
 
 
-def test_what_a_function_keeps_and_returns_again_is_copied():
-    kept = X @ X.T
-
-    kernel = FunctionKernel(lambda A, B: kept[: len(A), : len(B)], vectorised=True)
-    before = kept.copy()
-    (2 * kernel + 1).gram(X)
-    assert_array_equal(kept, before)
-
-
 @pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
 @pytest.mark.parametrize("function", [laplace, many])
 def test_functions_see_numpy_whatever_the_rows_are(kind, function):
@@ -133,7 +124,11 @@ def test_functions_see_numpy_whatever_the_rows_are(kind, function):
     assert_array_equal(np.asarray(K), FunctionKernel(function).gram(X, Y))
 
 
-def test_anything_but_one_finite_number_is_refused_and_errors_come_through():
+def test_only_finite_numbers_are_taken_and_errors_come_through():
+    for good in [1, np.float32(0.5), np.array(2.0), True]:
+        K = FunctionKernel(lambda x, y, good=good: good).gram(X)
+        assert K.dtype == np.float64
+        assert_array_equal(K, np.full((6, 6), float(good)))
     for bad in [np.nan, np.inf, [1.0, 2.0], np.ones((1, 1)), None, "one", 1j]:
         with pytest.raises(DataError, match=r"; it must return one finite number for two rows\."):
             FunctionKernel(lambda x, y, bad=bad: bad).gram(X)
@@ -144,31 +139,18 @@ def test_anything_but_one_finite_number_is_refused_and_errors_come_through():
     for vectorised in (None, True, False):
         with pytest.raises(ZeroDivisionError, match="from the function"):
             FunctionKernel(fails, vectorised=vectorised).gram(X)
-
-
-@pytest.mark.parametrize("good", [1, np.float32(0.5), np.array(2.0), True])
-def test_numbers_of_any_kind_are_taken(good):
-    K = FunctionKernel(lambda x, y: good).gram(X)
-    assert K.dtype == np.float64
-    assert_array_equal(K, np.full((6, 6), float(good)))
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
+    for function in [
         lambda x, y: 1.0,
         lambda x, y: np.ones(len(x)),
         lambda x, y: np.ones((len(x), len(y))).astype(str),
         lambda x, y: x @ y.T * np.nan,
         lambda x, y: np.where(x @ y.T > 0, np.inf, 0),
-    ],
-)
-def test_functions_said_to_take_many_rows_have_to(function):
-    with pytest.raises(DataError, match=r"; it must return finite numbers of shape \(6, 6\)\."):
-        FunctionKernel(function, vectorised=True).gram(X)
+    ]:
+        with pytest.raises(DataError, match=r"; it must return finite numbers of shape \(6, 6\)\."):
+            FunctionKernel(function, vectorised=True).gram(X)
 
 
-def test_claims_nothing():
+def test_claims_nothing_and_compares_by_function_and_parameters():
     kernel = FunctionKernel(laplace)
     assert not kernel.psd
     assert not kernel.stationary
@@ -180,25 +162,6 @@ def test_claims_nothing():
     bound = kernel.bind(X)
     assert bound.relative > 0
     assert 0.3 < bound.largest <= 1.0
-
-
-@pytest.mark.parametrize("vectorised", [True, False])
-def test_what_a_value_costs_is_measured(vectorised):
-    counted = []
-
-    def product(x, y):
-        counted.append(np.shape(x))
-        return x @ y.T
-
-    rows = np.random.default_rng(0).standard_normal((300, 3))
-    cost = FunctionKernel(product, vectorised=vectorised).calls(rows)
-    assert cost.scalar is (not vectorised)
-    assert cost.seconds > 0
-    # On a few rows, not on all.
-    assert sum(shape[0] if vectorised else 1 for shape in counted) <= 100
-
-
-def test_compares_and_prints_by_function_and_parameters():
     assert FunctionKernel(laplace, {"width": 1.0}) == FunctionKernel(laplace, {"width": 1.0})
     assert FunctionKernel(laplace, {"width": 1.0}) != FunctionKernel(laplace, {"width": 2.0})
     assert FunctionKernel(laplace, vectorised=True) != FunctionKernel(laplace)
@@ -215,3 +178,19 @@ def test_compares_and_prints_by_function_and_parameters():
 
     assert str(FunctionKernel(Function())) == "Function(x, y)"
     assert str(kernel_from_name(laplace) + RBF(gamma=1)) == "laplace(x, y) + exp(-1 ||x - y||^2)"
+
+
+@pytest.mark.parametrize("vectorised", [True, False])
+def test_what_a_value_costs_is_measured(vectorised):
+    counted = []
+
+    def product(x, y):
+        counted.append(np.shape(x))
+        return x @ y.T
+
+    rows = np.random.default_rng(0).standard_normal((300, 3))
+    cost = FunctionKernel(product, vectorised=vectorised).calls(rows)
+    assert cost.scalar is (not vectorised)
+    assert cost.seconds > 0
+    # On a few rows, not on all.
+    assert sum(shape[0] if vectorised else 1 for shape in counted) <= 100

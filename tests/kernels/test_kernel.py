@@ -62,7 +62,7 @@ def kernel(request):
     return copy.deepcopy(request.param)
 
 
-def test_only_what_differs_from_the_default_is_printed():
+def test_parameters_are_stored_untouched_printed_and_resolved():
     for made, text in [
         (Linear(), "linear()"),
         (RBF(sigma=2.0), "rbf(sigma=2.0)"),
@@ -77,9 +77,6 @@ def test_only_what_differs_from_the_default_is_printed():
         (Matern(nu=1.5), "matern()"),
     ]:
         assert repr(made) == text, (made, text)
-
-
-def test_parameters_are_stored_untouched_and_print_whatever_they_mean():
     marker = object()
     assert RBF(sigma=marker).sigma is marker
     assert Polynomial(degree=marker).degree is marker
@@ -90,6 +87,10 @@ def test_parameters_are_stored_untouched_and_print_whatever_they_mean():
     for made in (RBF(sigma="x"), Matern(nu=2), Polynomial(degree=None), Laplacian(gamma=[1.0])):
         assert str(made)
         assert repr(made)
+    for kind in (RBF, Laplacian, Polynomial, Sigmoid):
+        assert kind().resolve(X).gamma == 0.25
+        assert kind().gamma is None
+        assert kind(gamma=3.0).resolve(X).gamma == 3.0
 
 
 NO_NUMBERS = (float("nan"), float("inf"), "1", True, [1.0], 1j)
@@ -125,15 +126,6 @@ def test_parameters_that_mean_nothing_are_refused(name):
         with pytest.raises(ParameterError, match=message):
             make(value).gram(np.abs(X))
         assert make(value).validity.status == "unknown", value
-
-
-def test_compares_and_hashes_by_value(kernel):
-    same = type(kernel)(**kernel.get_params(deep=False))
-    assert same == kernel
-    assert hash(same) == hash(kernel)
-    assert len([other for other in KERNELS if other != kernel]) == len(KERNELS) - 1
-    assert kernel != "rbf"
-    assert kernel is not None
 
 
 def test_sequences_are_compared_whatever_holds_them_and_other_classes_differ():
@@ -200,39 +192,12 @@ def test_every_parameter_can_be_set_to_what_it_is(kernel):
     assert again == kernel
 
 
-def test_resolving_fills_in_one_over_the_number_of_features():
-    for kind in (RBF, Laplacian, Polynomial, Sigmoid):
-        assert kind().resolve(X).gamma == 0.25
-        assert kind().gamma is None
-        assert kind(gamma=3.0).resolve(X).gamma == 3.0
-
-
-def test_rows_of_many_kinds(kernel):
+def test_rows_of_many_kinds_and_binding_change_nothing(kernel):
     expected = kernel.gram(X)
     for rows in (X.tolist(), pd.DataFrame(X), np.asfortranarray(X)):
         assert_allclose(kernel.gram(rows), expected, rtol=1e-13, atol=1e-15)
         assert_allclose(kernel.gram(X, rows), kernel.gram(X, X), rtol=1e-13, atol=1e-15)
     assert_array_equal(kernel(X), expected)
-
-
-def test_what_is_no_table_of_rows_is_refused():
-    for left, right, message in [
-        (X[0], None, r"X has shape \(4,\), but a kernel takes rows: shape \(n, d\)"),
-        ([1.0, 2.0], None, r"X has shape \(2,\)"),
-        (X, X[0], r"Y has shape \(4,\)"),
-        (X, X[:, :2], "X has 4 columns and Y has 2: they must be the same"),
-        (X[:0], None, "X has no rows"),
-        (X * np.nan, None, "X has NaN or infinity"),
-        (X, np.full((2, 4), np.inf), "Y has NaN or infinity"),
-        (X * 1j, None, "complex128, which is not real numbers"),
-        ([["a", "b"]], None, "X is not a table of numbers"),
-    ]:
-        for made in (RBF(), Linear(), RBF() + Laplacian()):
-            with pytest.raises(DataError, match=message):
-                made.gram(left, right)
-
-
-def test_binding_and_scratch_memory_change_nothing(kernel):
     before, rows = repr(kernel), X.copy()
     rows.flags.writeable = False
     kernel.gram(rows)
@@ -245,6 +210,12 @@ def test_binding_and_scratch_memory_change_nothing(kernel):
     expected = bound.tile(left, right)
     assert_array_equal(bound.tile(left, right, np.full((12, 12), np.nan)), expected)
     assert_array_equal(left, bound.encode(X)[0])
+    same = type(kernel)(**kernel.get_params(deep=False))
+    assert same == kernel
+    assert hash(same) == hash(kernel)
+    assert len([other for other in KERNELS if other != kernel]) == len(KERNELS) - 1
+    assert kernel != "rbf"
+    assert kernel is not None
 
 
 def test_other_array_kinds_give_the_same_values(kernel):
@@ -295,22 +266,24 @@ class Bound:
         return X.sum(axis=1)
 
 
-def test_a_kernel_is_what_binds_itself():
-    rows = np.abs(X) + 0.1
-    expected = [[sum(map(min, x, y)) for y in rows] for x in rows]
-    assert_allclose(Histogram().gram(rows), expected, rtol=1e-14)
-    assert repr(Histogram()) == "Histogram()"
-    assert_allclose((RBF() * Histogram()).gram(rows), RBF().gram(rows) * expected, rtol=1e-13)
-    assert (RBF() * Histogram()).psd
-
-
-@pytest.mark.parametrize("made", [Cosine(), Laplacian(), Sigmoid(), Constant()])
-def test_kernels_without_a_feature_map_say_so(made):
-    with pytest.raises(ParameterError, match=r"\(\) has no feature map that can be written down: linear"):
-        made.feature_map(3)
-
-
-def test_two_vectors_give_a_number():
+def test_rows_vectors_and_centred_features():
+    for made in [Cosine(), Laplacian(), Sigmoid(), Constant()]:
+        with pytest.raises(ParameterError, match=r"\(\) has no feature map that can be written down: linear"):
+            made.feature_map(3)
+    for left, right, message in [
+        (X[0], None, r"X has shape \(4,\), but a kernel takes rows: shape \(n, d\)"),
+        ([1.0, 2.0], None, r"X has shape \(2,\)"),
+        (X, X[0], r"Y has shape \(4,\)"),
+        (X, X[:, :2], "X has 4 columns and Y has 2: they must be the same"),
+        (X[:0], None, "X has no rows"),
+        (X * np.nan, None, "X has NaN or infinity"),
+        (X, np.full((2, 4), np.inf), "Y has NaN or infinity"),
+        (X * 1j, None, "complex128, which is not real numbers"),
+        ([["a", "b"]], None, "X is not a table of numbers"),
+    ]:
+        for made in (RBF(), Linear(), RBF() + Laplacian()):
+            with pytest.raises(DataError, match=message):
+                made.gram(left, right)
     assert Polynomial(degree=2, gamma=1.0)([5, 10], [-1, 2]) == 256.0  # (x . y + 1)^2, x . y = 15
     assert Polynomial(degree=2)([5, 10], [-1, 2]) == 72.25  # gamma is 1 / d
     assert (2 * Linear())(np.array([5, 10]), (-1, 2)) == 30.0
@@ -322,9 +295,6 @@ def test_two_vectors_give_a_number():
         RBF()(0.0, [1.0])
     with pytest.raises(DataError, match=r"X has shape \(2,\), but a kernel takes rows: shape \(n, d\)\."):
         RBF()([1, 2])
-
-
-def test_a_centred_matrix_is_that_of_centred_features():
     rows, new = X[:9], X[9:13]
     k = Polynomial(degree=2, gamma=1.0, coef0=0.5)
     phi = k.feature_map(rows.shape[1])
@@ -335,3 +305,9 @@ def test_a_centred_matrix_is_that_of_centred_features():
     assert_array_equal(median.centered_gram(rows, 3 * new), median.resolve(rows).centered_gram(rows, 3 * new))
     expected = (phi(new) - mean) @ (phi(rows) - mean).T
     assert_allclose(k.centered_gram(rows, new), expected, rtol=1e-12, atol=1e-12)
+    rows = np.abs(X) + 0.1
+    expected = [[sum(map(min, x, y)) for y in rows] for x in rows]
+    assert_allclose(Histogram().gram(rows), expected, rtol=1e-14)
+    assert repr(Histogram()) == "Histogram()"
+    assert_allclose((RBF() * Histogram()).gram(rows), RBF().gram(rows) * expected, rtol=1e-13)
+    assert (RBF() * Histogram()).psd

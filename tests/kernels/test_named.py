@@ -8,7 +8,7 @@ from gramian.errors import InputTypeError, ParameterError
 from gramian.kernels import expression
 
 
-def test_names_take_their_own_parameters():
+def test_names_take_their_own_parameters_and_files_hold_every_kernel():
     for name, expected in [
         ("linear", kernels.Linear()),
         ("poly", kernels.Polynomial(degree=4, gamma=0.5, coef0=2.0)),
@@ -23,29 +23,6 @@ def test_names_take_their_own_parameters():
         ("constant", kernels.Constant()),
     ]:
         assert kernels.kernel_from_name(name, gamma=0.5, degree=4, coef0=2.0) == expected, (name, expected)
-
-
-def test_what_is_no_kernel_comes_with_a_suggestion_or_is_a_type_error():
-    for wrong in ("rfb", "polynomal", "gausian", "Linear", "cosin"):
-        with pytest.raises(ParameterError, match=r"\? Known: linear, poly, rbf, laplacian, matern, rq,"):
-            kernels.kernel_from_name(wrong)
-    for wrong in [3, None, 1.5, ["rbf"], np.ones(2), b"rbf"]:
-        with pytest.raises(InputTypeError, match="is not a name, an expression, a function or a Kernel"):
-            kernels.kernel_from_name(wrong)
-    with pytest.raises(InputTypeError, match=r"kernel=RBF is a class\. Pass an object: RBF\(\)\."):
-        kernels.kernel_from_name(kernels.RBF)
-
-
-def test_what_carries_its_own_parameters_is_itself():
-    kernel = kernels.RBF(sigma=2.0) + kernels.Linear()
-    assert kernels.kernel_from_name(kernel) is kernel
-    for extra in [{"gamma": 1.0}, {"degree": 2}, {"coef0": 0.0}]:
-        for kernel in [kernels.RBF(sigma=2.0), "rbf(sigma=2)", "rbf + linear", "3 * rbf"]:
-            with pytest.raises(ParameterError, match=r"has its own parameters\. Set gamma, degree and"):
-                kernels.kernel_from_name(kernel, **extra)
-
-
-def test_files_may_hold_every_kernel_there_is_but_functions():
     offered = {
         name: cls
         for name in kernels.__all__
@@ -56,17 +33,31 @@ def test_files_may_hold_every_kernel_there_is_but_functions():
     assert offered | {"PointFormula": expression.PointFormula} == expression.CLASSES
 
 
-@pytest.mark.parametrize("name", ["matern", "rq", "rational_quadratic"])
-def test_gamma_beside_a_length_scale_is_refused(name):
-    with pytest.raises(ParameterError, match=r"takes no gamma\. Write"):
-        kernels.kernel_from_name(name, gamma=2.0)
-    assert kernels.kernel_from_name(name).length_scale == 1.0
+def test_what_is_no_kernel_what_is_itself_and_gamma_beside_a_length_scale():
+    for name in ["matern", "rq", "rational_quadratic"]:
+        with pytest.raises(ParameterError, match=r"takes no gamma\. Write"):
+            kernels.kernel_from_name(name, gamma=2.0)
+        assert kernels.kernel_from_name(name).length_scale == 1.0
+    for wrong in ("rfb", "polynomal", "gausian", "Linear", "cosin"):
+        with pytest.raises(ParameterError, match=r"\? Known: linear, poly, rbf, laplacian, matern, rq,"):
+            kernels.kernel_from_name(wrong)
+    for wrong in [3, None, 1.5, ["rbf"], np.ones(2), b"rbf"]:
+        with pytest.raises(InputTypeError, match="is not a name, an expression, a function or a Kernel"):
+            kernels.kernel_from_name(wrong)
+    with pytest.raises(InputTypeError, match=r"kernel=RBF is a class\. Pass an object: RBF\(\)\."):
+        kernels.kernel_from_name(kernels.RBF)
+    kernel = kernels.RBF(sigma=2.0) + kernels.Linear()
+    assert kernels.kernel_from_name(kernel) is kernel
+    for extra in [{"gamma": 1.0}, {"degree": 2}, {"coef0": 0.0}]:
+        for kernel in [kernels.RBF(sigma=2.0), "rbf(sigma=2)", "rbf + linear", "3 * rbf"]:
+            with pytest.raises(ParameterError, match=r"has its own parameters\. Set gamma, degree and"):
+                kernels.kernel_from_name(kernel, **extra)
 
 
 ROWS = {row.name: row for row in kernels.table()}
 
 
-def test_every_formula_is_there_once_with_what_is_known_of_it():
+def test_every_formula_is_there_once_and_prints_as_a_table():
     for name in expression.FORMULAS:
         row, kernel = ROWS[name], kernels.kernel_from_name(name)
         assert isinstance(row, expression.KernelEntry), name
@@ -83,6 +74,15 @@ def test_every_formula_is_there_once_with_what_is_known_of_it():
     assert len(set(names)) == len(names) == len(kernels.table())
     assert names[: len(expression.FORMULAS)] == list(expression.FORMULAS)
     assert {"a function", "precomputed"} < set(names)
+    text = str(kernels.table())
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= expression.WIDTH + 16
+    for row in kernels.table():
+        assert f"{row.name:16}{row.formula}" in lines
+    assert "                parameters: degree=3, gamma=None, coef0=1.0" in lines
+    assert any(line.strip().startswith("refuted: It is f(x . y)") for line in lines)
+    assert text.count("proven: ") >= 9
+    assert np.all([line == line.rstrip() for line in lines])
 
 
 def test_combinations_are_proven_if_their_parts_are():
@@ -105,15 +105,3 @@ def test_combinations_are_proven_if_their_parts_are():
             assert kernels.kernel_from_name(
                 named.replace("k1", "rbf").replace("k2", "linear").replace("k", "rbf")
             ).psd, name
-
-
-def test_it_prints_as_a_table():
-    text = str(kernels.table())
-    lines = text.splitlines()
-    assert max(map(len, lines)) <= expression.WIDTH + 16
-    for row in kernels.table():
-        assert f"{row.name:16}{row.formula}" in lines
-    assert "                parameters: degree=3, gamma=None, coef0=1.0" in lines
-    assert any(line.strip().startswith("refuted: It is f(x . y)") for line in lines)
-    assert text.count("proven: ") >= 9
-    assert np.all([line == line.rstrip() for line in lines])

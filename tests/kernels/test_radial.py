@@ -17,27 +17,18 @@ NUS = (0.5, 1.5, 2.5)
 KERNELS = [RBF(), *(Matern(nu=nu) for nu in NUS), RationalQuadratic(), RationalQuadratic(alpha=50.0)]
 
 
-def test_widths_whose_square_does_not_fit_are_refused():
+def test_widths_are_one_for_each_feature_and_units():
+    for kind in KINDS:
+        with pytest.raises(ParameterError, match=r"has 2 widths but X has 5 features: give one each\."):
+            kind((1.0, 2.0)).gram(X)
     for width, kind in product([1e-200, 1e200, (1e-200, 1, 1, 1, 1), (1, 1, 1, 1, 1e200)], KINDS):
         with pytest.raises(ParameterError, match=r"200 has a square that float64 cannot hold\. Scale the"):
             kind(width).gram(X)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_there_is_one_width_for_each_feature(kind):
-    with pytest.raises(ParameterError, match=r"has 2 widths but X has 5 features: give one each\."):
-        kind((1.0, 2.0)).gram(X)
-
-
-def test_sigma_is_the_width_and_gamma_beside_it_is_refused():
     with pytest.raises(ParameterError, match=r"gamma=0\.5 and sigma are two names of one width, so give"):
         RBF(sigma=1.0, gamma=0.5).gram(X)
     assert RBF(sigma=2.0).resolve(X) == RBF(gamma=0.125)
     assert_array_equal(RBF(sigma=2.0).gram(X), RBF(gamma=0.125).gram(X))
     assert RBF().resolve(X) == RBF(gamma=0.2)
-
-
-def test_widths_of_features_are_units():
     for kind, cls in product([list, tuple, np.array], KINDS):
         case = kind, cls
         widths = [0.5, 2.0, 1e3, 1.0, 1e-3]
@@ -48,7 +39,7 @@ def test_widths_of_features_are_units():
         assert cls(kind(widths)).resolve(X) == cls(tuple(widths)), case
 
 
-def test_values_are_1_on_the_diagonal_and_lie_between_0_and_1():
+def test_values_are_1_on_the_diagonal_and_fall_to_0():
     for offset, dtype, kernel in product([0.0, 1e4, 1e8], [np.float32, np.float64], KERNELS):
         case = offset, dtype, kernel
         assert kernel.stationary, case
@@ -59,9 +50,6 @@ def test_values_are_1_on_the_diagonal_and_lie_between_0_and_1():
         K = kernel.gram(rows)
         assert K.min() >= 0, kernel
         assert K.max() <= 1 + 1e-9, kernel
-
-
-def test_far_rows_have_kernel_0_and_never_nan():
     for kernel in KERNELS:
         if isinstance(kernel, RationalQuadratic):
             continue
@@ -71,9 +59,18 @@ def test_far_rows_have_kernel_0_and_never_nan():
             assert_array_equal(
                 kernel.gram(np.zeros((2, 1)), rows[:2]), np.zeros((2, 2)), err_msg=repr(kernel)
             )
+    for offset, gamma in product([0.0, 1e4, 1e8], [None, 300.0]):
+        case = offset, gamma
+        for kernel in (Laplacian(gamma), ChiSquared(gamma or 1.0)):
+            assert_array_equal(np.diag(kernel.gram(HISTOGRAMS + offset)), 1, err_msg=repr(case))
+        assert Laplacian().stationary, case
+        assert not ChiSquared().stationary, case
 
 
-def test_rows_and_width_in_other_units():
+def test_gamma_rows_and_widths_of_any_unit():
+    for gamma, scale in [(1e-310, 1e155), (5e-324, 4e161), (1e308, 1e-154)]:
+        expected = np.exp(-gamma * scale * scale * np.sum((X[:, None] - X) ** 2, axis=2))
+        assert_allclose(RBF(gamma=gamma).gram(X * scale), expected, rtol=1e-9, atol=1e-300)
     for scale, kernel in product([1e-150, 1e-20, 1e20, 1e150], KERNELS):
         name = "sigma" if isinstance(kernel, RBF) else "length_scale"
         one = type(kernel)(**{**kernel.get_params(), name: 0.7})
@@ -81,15 +78,6 @@ def test_rows_and_width_in_other_units():
         assert_allclose(
             other.gram(X * scale), one.gram(X), rtol=1e-11, atol=1e-300, err_msg=repr((scale, kernel))
         )
-
-
-@pytest.mark.parametrize(("gamma", "scale"), [(1e-310, 1e155), (5e-324, 4e161), (1e308, 1e-154)])
-def test_gamma_at_the_ends_of_the_range(gamma, scale):
-    expected = np.exp(-gamma * scale * scale * np.sum((X[:, None] - X) ** 2, axis=2))
-    assert_allclose(RBF(gamma=gamma).gram(X * scale), expected, rtol=1e-9, atol=1e-300)
-
-
-def test_widths_and_rows_beyond_the_usual_range():
     assert_allclose(
         RBF(sigma=(1e160, 1e160, 1.0, 1.0, 1.0)).gram(X), RBF(sigma=1.0).gram(X[:, 2:]), rtol=1e-13
     )
@@ -99,9 +87,6 @@ def test_widths_and_rows_beyond_the_usual_range():
     K = kernel.gram(rows)
     assert K[0, 1] == pytest.approx(math.exp(-gap * gap / 2), rel=1e-14)
     assert K[0, 2] == pytest.approx(math.exp(-0.5), rel=1e-14)
-
-
-def test_the_bound_of_a_width_for_each_feature_is_that_of_scaled_rows():
     widths = np.array([1.0, 1e3, 1e-3])
     rows = clusters(3.0)
     ours, scaled = RBF(sigma=widths).bind(rows * widths), RBF(sigma=1.0).bind(rows)
@@ -128,23 +113,11 @@ ROWS = np.random.default_rng(5).standard_normal((20, 3))
 HISTOGRAMS = np.abs(ROWS)
 
 
-def test_the_diagonal_of_absolute_differences_is_exactly_1():
-    for offset, gamma in product([0.0, 1e4, 1e8], [None, 300.0]):
-        case = offset, gamma
-        for kernel in (Laplacian(gamma), ChiSquared(gamma or 1.0)):
-            assert_array_equal(np.diag(kernel.gram(HISTOGRAMS + offset)), 1, err_msg=repr(case))
-        assert Laplacian().stationary, case
-        assert not ChiSquared().stationary, case
-
-
-@pytest.mark.parametrize("scale", [1e8, 1e155, 1e300])
-def test_rows_far_apart_by_absolute_differences_have_kernel_0(scale):
-    rows = scale * np.array([[1.0], [7.0], [30.0]])
-    assert_array_equal(Laplacian(gamma=1.0).gram(rows), np.eye(3))
-    assert_array_equal(ChiSquared().gram(rows), np.eye(3))
-
-
-def test_chi_squared_of_empty_bins_and_of_sums_that_overflow():
+def test_absolute_differences_far_apart_and_empty_bins():
+    for scale in [1e8, 1e155, 1e300]:
+        rows = scale * np.array([[1.0], [7.0], [30.0]])
+        assert_array_equal(Laplacian(gamma=1.0).gram(rows), np.eye(3))
+        assert_array_equal(ChiSquared().gram(rows), np.eye(3))
     rows = np.array([[1.7e308], [1e308]])
     assert_array_equal(ChiSquared().gram(rows), np.eye(2))
     expected = math.exp(-1e-308 * 0.7e308 * (0.7 / 2.7))

@@ -75,7 +75,7 @@ def weighted(bound, W, right, Z):
     return np.sum(W * bound.tile(bound.encode(Z)[0], right), axis=1)
 
 
-def test_pull_is_the_derivative_of_a_weighted_sum_of_values():
+def test_pull_and_the_diagonal_are_derivatives():
     for precision, centered, kernel in product([1e-9, 0.0], [False, True], SMOOTH.values()):
         case = precision, centered, kernel
         X, Y = rows(5, 0), rows(7, 1)
@@ -90,9 +90,6 @@ def test_pull_is_the_derivative_of_a_weighted_sum_of_values():
         assert_allclose(
             result.pull(W), expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max(), err_msg=repr(case)
         )
-
-
-def test_the_diagonal_has_its_derivative():
     for kernel in SMOOTH.values():
         X = rows(6, 0)
         bound = kernel.bind(rows(7, 1))
@@ -136,9 +133,6 @@ def test_histograms_do_not_go_below_zero():
     assert_array_equal(kernels.RBF().floor(2), [-np.inf, -np.inf])
     kernel = (kernels.ChiSquared(0.5).on(1) * kernels.RBF(gamma=0.3)).resolve(rows(4, 0))
     assert_array_equal(kernel.floor(3), [-np.inf, 0.0, -np.inf])
-
-
-def test_the_slope_of_histograms_at_empty_bins_is_the_one_towards_positive_numbers():
     Y = np.array([[0.0, 1.0], [2.0, 0.0]])
     X = np.zeros((1, 2))
     bound = kernels.ChiSquared(0.5).bind(Y)
@@ -152,7 +146,7 @@ def test_the_slope_of_histograms_at_empty_bins_is_the_one_towards_positive_numbe
     assert_allclose(bound.slopes(X, right).pull(W)[0], expected, rtol=1e-5)
 
 
-def test_values_that_underflow_pull_nothing():
+def test_underflow_zero_rows_flat_diagonals_and_the_chain_rule():
     Y = np.array([[0.0], [1.0]])
     X = np.array([[1e3]])
     for kernel in (
@@ -163,9 +157,6 @@ def test_values_that_underflow_pull_nothing():
         bound = kernel.bind(Y)
         result = bound.slopes(X, bound.encode(Y)[1])
         assert np.isfinite(result.pull(np.ones((1, 2)))).all()
-
-
-def test_zero_rows_flat_diagonals_and_the_chain_rule():
     Y = rows(4, 0)
     for kernel in (kernels.Cosine(), kernels.Linear().normalized()):
         bound = kernel.bind(Y)

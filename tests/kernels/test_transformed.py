@@ -30,7 +30,7 @@ Y = X[:5] * 1.3 + 0.1
 NAMES = ["age", "b m i", "größe", "x"]
 
 
-def test_it_is_the_kernel_of_the_columns_alone():
+def test_it_is_the_kernel_of_the_columns_alone_if_they_are_there():
     for columns, picked in [
         ((0,), [0]),
         ((2, 0), [2, 0]),
@@ -57,9 +57,6 @@ def test_it_is_the_kernel_of_the_columns_alone():
             expected = kernel.resolve(seen).gram(seen, np.take(Y, picked, axis=1))
             assert_array_equal(resolved.gram(X, Y), expected, err_msg=repr((columns, picked, kernel)))
             assert excess(resolved, X[:4]) <= 1, (columns, picked, kernel)
-
-
-def test_columns_that_are_none():
     for columns in [
         (4,),
         (-5,),
@@ -78,7 +75,7 @@ def test_columns_that_are_none():
             RBF().on(*columns).resolve(X, NAMES)
 
 
-def test_names_reach_through_other_kernels_and_need_a_table_with_names():
+def test_columns_by_name_or_number_are_the_same():
     kernel = (RBF().on("x", "age") + Linear()).normalized() * Cosine().on("größe").after(np.log1p)
     resolved = kernel.resolve(X, NAMES)
     assert "on(3, 0)" in repr(resolved)
@@ -91,9 +88,6 @@ def test_names_reach_through_other_kernels_and_need_a_table_with_names():
         RBF().on("age").after(StandardScaler().fit(X)).resolve(X, NAMES)
     with pytest.raises(ParameterError, match=r"is not there: X has no column names\."):
         RBF().on("age").gram(X)
-
-
-def test_columns_are_the_same_however_they_are_written_and_as_valid():
     assert RBF().on(0) == RBF().on([0]) == OnColumns(RBF(), (0,)) == OnColumns(RBF(), np.array([0]))
     assert len({RBF().on(0), RBF().on([0]), RBF().on(slice(1)), RBF().on(slice(1))}) == 2
     assert RBF().on(0) != RBF().on(1)
@@ -106,7 +100,7 @@ def test_columns_are_the_same_however_they_are_written_and_as_valid():
     assert (-RBF()).on(0, 1).validity.status == "unknown"
 
 
-def test_it_is_the_kernel_of_mapped_rows():
+def test_it_is_the_kernel_of_mapped_rows_and_keeps_some_proofs():
     for name in MAPS:
         for kernel in [RBF(), Linear(), Polynomial(2)]:
             made = kernel.after(MAPS[name])
@@ -117,9 +111,6 @@ def test_it_is_the_kernel_of_mapped_rows():
             assert repr(made) == f"{kernel!r}.after({name})", (name, kernel)
             assert kernel_from_name(repr(made)) == made, (name, kernel)
             assert made.psd, (name, kernel)
-
-
-def test_maps_of_any_kind():
     scaler = StandardScaler().fit(X)
     for transform in (scaler, scaler.transform):
         made = RBF().after(transform)
@@ -128,6 +119,12 @@ def test_maps_of_any_kind():
     assert str(RBF(gamma=1).after(np.sqrt)) == "[exp(-1 ||x - y||^2)] of sqrt(x), sqrt(y)"
     rows = RBF().after(lambda rows: rows[:, :2] > 0.5)
     assert_array_equal(rows.gram(X), RBF().gram((X[:, :2] > 0.5).astype(float)))
+    assert RBF().on(0).stationary
+    assert not RBF().after(np.log).stationary
+    assert_array_equal(np.diag(RBF().after(np.log).gram(X)), 1)
+    assert Laplacian().after(np.log).psd
+    assert Sigmoid(1.0).after(np.log).validity.status == "unknown"
+    assert (RBF().after(np.sqrt) ** 0.5).psd
 
 
 @pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
@@ -165,15 +162,6 @@ def test_maps_that_return_no_rows_are_refused_and_their_errors_come_through():
 
     with pytest.raises(ZeroDivisionError, match="from the map"):
         RBF().after(fails).gram(X)
-
-
-def test_a_map_undoes_what_depends_on_differences_alone_and_keeps_some_proofs():
-    assert RBF().on(0).stationary
-    assert not RBF().after(np.log).stationary
-    assert_array_equal(np.diag(RBF().after(np.log).gram(X)), 1)
-    assert Laplacian().after(np.log).psd
-    assert Sigmoid(1.0).after(np.log).validity.status == "unknown"
-    assert (RBF().after(np.sqrt) ** 0.5).psd
 
 
 def test_printed_forms_and_formulas():
@@ -223,17 +211,11 @@ def test_normalized_divides_by_the_roots_of_the_diagonal():
         assert np.abs(made.gram(X)).max() <= 1 + 1e-14, kernel
         assert made.psd, kernel
         assert np.linalg.eigvalsh(made.gram(X))[0] > -1e-13, kernel
-
-
-def test_normalized_linear_is_the_cosine_and_some_kernels_are_normalized_already():
     rows = np.vstack([X, np.zeros((1, 4))])
     assert_allclose(Linear().normalized().gram(rows), Cosine().gram(rows), atol=1e-14)
     assert_array_equal(Linear().normalized().gram(rows)[-1], 0)
     assert_allclose(RBF().normalized().gram(X), RBF().gram(X), rtol=1e-15)
     assert Normalized(RBF()).stationary
-
-
-def test_what_may_be_no_kernel_can_exceed_1():
     kernel = Polynomial(1, 1.0, -1.0).normalized()
     rows = np.array([[1.1], [10.0], [3.0]])
     bound = kernel.bind(rows)
@@ -274,9 +256,6 @@ def test_rows_that_are_tiny_beside_others_keep_a_small_bound():
         kernel = kernel_from_name(text).normalized()
         assert kernel.bind(rows).absolute < 1e-12, text
         assert excess(kernel, rows) <= 1, text
-
-
-def test_bounds_of_unknown_maps_and_of_tiny_rows():
     rows = X[:4].copy()
     rows[2] *= 1e-30
     assert (Linear() * (RBF() - 0.5)).normalized().bind(rows).absolute == np.inf

@@ -25,23 +25,17 @@ def literal(X, power=2):
     return float(np.median(pairs))
 
 
-def test_it_is_the_median_of_all_pairs():
+def test_it_is_the_median_of_all_pairs_in_any_unit_and_with_any_offset():
+    for offset in [0.0, 1.0, 1e4, 1e8]:
+        X = rows(60) + offset
+        assert median_distance(X) == pytest.approx(literal(X), rel=1e-9)
+        far = np.vstack([X, X[:5] + 1e6])
+        assert median_distance(far) == pytest.approx(literal(far), rel=1e-9)
     for n in [2, 3, 4, 5, 10, 41]:
         for d in [1, 3, 20]:
             X = rows(n, d)
             assert median_distance(X) == pytest.approx(literal(X), rel=1e-12), (n, d)
             assert median_distance(X, "cityblock") == pytest.approx(literal(X, 1), rel=1e-12), (n, d)
-
-
-@pytest.mark.parametrize("offset", [0.0, 1.0, 1e4, 1e8])
-def test_an_offset_takes_no_digits(offset):
-    X = rows(60) + offset
-    assert median_distance(X) == pytest.approx(literal(X), rel=1e-9)
-    far = np.vstack([X, X[:5] + 1e6])
-    assert median_distance(far) == pytest.approx(literal(far), rel=1e-9)
-
-
-def test_any_unit_and_two_clusters_far_apart():
     for scale in [1e-150, 1e-99, 1e-20, 1e20, 1e99, 1e150]:
         X = rows(40)
         assert median_distance(X * scale) / scale == pytest.approx(literal(X), rel=1e-12), scale
@@ -52,6 +46,13 @@ def test_any_unit_and_two_clusters_far_apart():
     assert median_distance(near) == pytest.approx(literal(near), rel=1e-8)
     tight = np.concatenate([1e-5 * rows(50), 1e-5 * rows(3, seed=1) + 1e7])
     assert median_distance(tight) == pytest.approx(literal(tight), rel=1e-8)
+    X = np.repeat(rows(20), 2, axis=0)
+    assert median_distance(X) == pytest.approx(literal(X), rel=1e-12)
+    X = np.concatenate([np.zeros((30, 2)), [[3.0, 4.0]], [[0.0, 1.0]]])
+    assert literal(X) == 0
+    apart = pdist(X)
+    assert median_distance(X) == np.median(apart[apart > 0])
+    assert median_distance(X, "cityblock") > 0
 
 
 def test_rows_between_the_chosen_ones_are_not_seen(monkeypatch):
@@ -62,16 +63,6 @@ def test_rows_between_the_chosen_ones_are_not_seen(monkeypatch):
     X[::2, 0] = np.arange(n)
     X[1::2] = 1e9
     assert median_distance(X) == pytest.approx(n * (1 - np.sqrt(0.5)), abs=1)
-
-
-def test_duplicates_count_unless_more_than_half_of_the_pairs_are_equal():
-    X = np.repeat(rows(20), 2, axis=0)
-    assert median_distance(X) == pytest.approx(literal(X), rel=1e-12)
-    X = np.concatenate([np.zeros((30, 2)), [[3.0, 4.0]], [[0.0, 1.0]]])
-    assert literal(X) == 0
-    apart = pdist(X)
-    assert median_distance(X) == np.median(apart[apart > 0])
-    assert median_distance(X, "cityblock") > 0
 
 
 def test_equal_rows_have_no_width_and_arrays_of_other_kinds_the_same():
@@ -86,23 +77,17 @@ def test_equal_rows_have_no_width_and_arrays_of_other_kinds_the_same():
     assert median_distance(np.arange(10)[:, None]) == 3.0
 
 
-@pytest.mark.parametrize(
-    ("kernel", "name"),
-    [
+def test_kernels_take_the_median_for_their_width():
+    for kernel, name in [
         (kernels.RBF(sigma="median"), "gamma"),
         (kernels.RBF(gamma="median"), "gamma"),
         (kernels.Matern("median"), "length_scale"),
-    ],
-)
-def test_kernels_take_the_median_for_their_width(kernel, name):
-    X = rows(50)
-    median = literal(X)
-    result = getattr(kernel.resolve(X), name)
-    assert result == pytest.approx(0.5 / median**2 if name == "gamma" else median, rel=1e-12)
-    assert_allclose(kernel.gram(X), type(kernel)(median).gram(X), rtol=1e-9)
-
-
-def test_other_kernels_of_the_median():
+    ]:
+        X = rows(50)
+        median = literal(X)
+        result = getattr(kernel.resolve(X), name)
+        assert result == pytest.approx(0.5 / median**2 if name == "gamma" else median, rel=1e-12)
+        assert_allclose(kernel.gram(X), type(kernel)(median).gram(X), rtol=1e-9)
     X = rows(50)
     assert kernels.Laplacian("median").resolve(X).gamma == pytest.approx(1 / literal(X, 1), rel=1e-12)
     assert kernels.RationalQuadratic("median").resolve(X).length_scale == pytest.approx(literal(X), rel=1e-12)
@@ -111,14 +96,9 @@ def test_other_kernels_of_the_median():
     resolved = both.resolve(X)
     assert resolved.left.kernel.gamma == pytest.approx(0.5 / literal(X[:, :1]) ** 2, rel=1e-12)
     assert resolved.right.kernel.gamma == pytest.approx(1 / literal(X**2, 1), rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "kernel", [kernels.RBF(sigma="median"), kernels.RBF(gamma="median"), kernels.Matern("median")]
-)
-def test_a_median_whose_square_does_not_fit_is_refused(kernel):
-    with pytest.raises(ParameterError, match=r"has a square that float64 cannot hold\. Scale the data"):
-        kernel.resolve(rows(5) * 1e-157)
+    for kernel in [kernels.RBF(sigma="median"), kernels.RBF(gamma="median"), kernels.Matern("median")]:
+        with pytest.raises(ParameterError, match=r"has a square that float64 cannot hold\. Scale the data"):
+            kernel.resolve(rows(5) * 1e-157)
 
 
 X, y = load_iris(return_X_y=True)

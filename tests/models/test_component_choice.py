@@ -47,16 +47,28 @@ def test_every_rule_finds_what_was_planted(rule, shape):
     assert "Chosen by" not in str(plain.summary())
 
 
-@pytest.mark.parametrize("scale", [1e-95, 1e95])
 @pytest.mark.parametrize("rule", NAMED)
-def test_the_unit_does_not_matter(rule, scale):
+def test_units_scales_and_constant_columns_do_not_matter(rule):
+    def chosen(rows, **asked):
+        return PCA(rule, random_state=0, **asked).fit(rows).component_choice_
+
     X = planted()
-    plain, scaled = (PCA(rule, random_state=0).fit(x).component_choice_ for x in (X, X * scale))
-    assert plain.number == scaled.number
-    power = {"mle": 0, "sign-flip": 1, "gavish-donoho": 1}.get(rule, 2)
-    for name, column in plain.evidence.items():
-        if name not in ("components", "log_evidence", "eigenvalue"):
-            assert_allclose(scaled.evidence[name], column * scale**power, rtol=1e-6)
+    plain, power = chosen(X), {"mle": 0, "sign-flip": 1, "gavish-donoho": 1}.get(rule, 2)
+    for scale in (1e-95, 1e95):
+        scaled = chosen(X * scale)
+        assert plain.number == scaled.number
+        for name, column in plain.evidence.items():
+            if name not in ("components", "log_evidence", "eigenvalue"):
+                assert_allclose(scaled.evidence[name], column * scale**power, rtol=1e-6)
+    more = chosen(np.hstack([X, np.full((200, 40), 7.3)]))
+    assert plain.number == more.number
+    assert plain.sentence.split(":")[0] == more.sentence.split(":")[0]
+    # Scaled columns are what the rule sees.
+    X *= np.exp(np.random.default_rng(1).uniform(-3, 3, 30))
+    inside, apart = chosen(X, scale="unit"), chosen((X - X.mean(axis=0)) / X.std(axis=0, ddof=1))
+    assert inside.number == apart.number
+    for name, column in apart.evidence.items():
+        assert_allclose(inside.evidence[name], column, rtol=1e-7)
 
 
 @pytest.mark.parametrize("rule", NAMED)
@@ -67,56 +79,23 @@ def test_every_kind_of_array_gives_the_same_number(rule, array_kind):
 
 
 @pytest.mark.parametrize("rule", NAMED)
-def test_constant_columns_and_their_number_do_not_matter(rule):
-    X = planted()
-    more = np.hstack([X, np.full((200, 40), 7.3)])
-    first, second = (PCA(rule, random_state=0).fit(x).component_choice_ for x in (X, more))
-    assert first.number == second.number
-    assert first.sentence.split(":")[0] == second.sentence.split(":")[0]
-
-
-@pytest.mark.parametrize("rule", NAMED)
-def test_scaled_columns_are_what_the_rule_sees(rule):
-    spread = np.exp(np.random.default_rng(1).uniform(-3, 3, 30))
-    X = planted() * spread
-    model = PCA(rule, scale="unit", random_state=0).fit(X)
-    C = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
-    apart = PCA(rule, random_state=0).fit(C)
-    assert model.n_components_ == apart.n_components_
-    for name, column in apart.component_choice_.evidence.items():
-        assert_allclose(model.component_choice_.evidence[name], column, rtol=1e-7)
-
-
-@pytest.mark.parametrize("rule", NAMED)
-def test_pure_noise_keeps_one_and_says_so(rule):
+def test_constant_data_data_without_noise_and_nothing_but_noise(rule):
+    for value in (0.0, 7.3):
+        with pytest.warns(RankWarning, match="finds no component; one is kept. All columns are") as caught:
+            model = PCA(rule).fit(np.full((7, 3), value))
+        assert len(caught) == 1
+        assert (model.n_components_, model.rank_) == (1, 0)
+    rank = PCA(rule, random_state=0).fit(spectrum_matrix(60, 20, [5, 4, 3], seed=2)).n_components_
+    assert rank == 3 if rule in ("mle", "gavish-donoho", "cv") else rank <= 3
     X = np.random.default_rng(5).standard_normal((150, 50))
     if rule == "mle":
         assert PCA(rule).fit(X).n_components_ >= 1
         return
-    message = f"n_components='{rule}' finds no component; one is kept. "
-    with pytest.warns(RankWarning, match=message):
+    with pytest.warns(RankWarning, match=f"n_components='{rule}' finds no component; one is kept. "):
         model = PCA(rule, random_state=0).fit(X)
     assert model.component_choice_.number == 0
     assert model.n_components_ == 1
     assert model.transform(X).shape == (150, 1)
-
-
-@pytest.mark.parametrize("rule", NAMED)
-@pytest.mark.parametrize("value", [0.0, 7.3])
-def test_constant_data(rule, value):
-    with pytest.warns(RankWarning, match="finds no component; one is kept. All columns are") as caught:
-        model = PCA(rule).fit(np.full((7, 3), value))
-    assert len(caught) == 1
-    assert (model.n_components_, model.rank_) == (1, 0)
-
-
-@pytest.mark.parametrize("rule", NAMED)
-def test_data_without_noise_have_their_rank(rule):
-    X = spectrum_matrix(60, 20, [5, 4, 3], seed=2)
-    model = PCA(rule, random_state=0).fit(X)
-    if rule in ("mle", "gavish-donoho", "cv"):
-        assert model.n_components_ == 3
-    assert model.n_components_ <= 3
 
 
 @pytest.mark.parametrize("rule", NAMED)
@@ -145,12 +124,19 @@ def test_random_state_decides_what_is_drawn(rule):
         assert PCA(rule, random_state=state).fit(planted()).n_components_ == 3
 
 
-def test_minka_is_scikit_learns():
+def test_minka_is_scikit_learns_and_evidence_is_json():
     for seed in range(8):
         X = planted(120, 15, seed % 4 + 1, seed, strength=2.0)
         peer = PeerPCA("mle", svd_solver="full").fit(X)
         for ddof in (0, 1):
             assert PCA("mle", ddof=ddof).fit(X).n_components_ == peer.n_components_
+    evidence = PCA("parallel", random_state=0).fit(planted()).component_choice_.evidence
+    assert json.loads(json.dumps({k: v.tolist() for k, v in evidence.items()}))["components"][0] == 1
+    X = np.zeros((3000, 300), dtype="f4") + np.arange(300)
+    once = PCA(10).plan(X).seconds
+    for rule, spectra in (("parallel", 20), ("sign-flip", 20), ("cv", 10)):
+        assert PCA(rule).plan(X).seconds > spectra * once
+    assert "40 spectra of quarters" in PCA("cv").plan(X).steps[0].detail
 
 
 @pytest.mark.parametrize("rule", NAMED)
@@ -182,13 +168,10 @@ def test_sparse_data(rule, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("value", [0.0, -1, np.nan, np.inf, True, "2"])
-def test_other_errors_are_refused(value):
-    with pytest.raises(ParameterError, match=r"must be a number above 0\. It is the root-mean-square"):
-        PCA(max_rmse=value).fit(planted())
-
-
-def test_two_choices_and_copies_that_do_not_fit_are_refused_before_work():
+def test_errors_and_two_choices_are_refused_before_work():
+    for value in [0.0, -1, np.nan, np.inf, True, "2"]:
+        with pytest.raises(ParameterError, match=r"must be a number above 0\. It is the root-mean-square"):
+            PCA(max_rmse=value).fit(planted())
     for asked in (3, 0.9, "mle"):
         with pytest.raises(ParameterError, match=r"and max_rmse=1\.0 both set the number of components\."):
             PCA(asked, max_rmse=1.0).fit(planted())
@@ -210,14 +193,6 @@ def test_the_plan_has_a_step_for_the_rule(rule):
     assert large.seconds > PCA(10).plan(np.broadcast_to(np.zeros(2000), (90_000, 2000))).seconds
 
 
-def test_the_plan_of_an_error_says_so():
-    X = np.random.default_rng(0).standard_normal((600, 500))
-    plan = PCA(max_rmse=0.25).plan(X)
-    assert "an error of at most 0.25" in str(plan)
-    model = PCA(max_rmse=0.25).fit(X)
-    assert model.plan_ == plan
-
-
 @pytest.mark.parametrize("solver", ["auto", "full", "covariance", "gram", "krylov"])
 @pytest.mark.parametrize("shape", [(60, 20), (20, 60), (130, 90)])
 def test_the_fewest_components_with_the_error_asked_for(shape, solver):
@@ -233,28 +208,12 @@ def test_the_fewest_components_with_the_error_asked_for(shape, solver):
             assert_allclose(np.sqrt(model.reconstruction_error_ / shape[1]), left[number], rtol=1e-6)
 
 
-def test_an_error_between_rounding_and_the_smallest_eigenvalue():
+def test_an_error_needs_a_part_of_the_spectrum_only():
     X = spectrum_matrix(60, 20, [1e3, 1e-2, 1e-4], seed=6)
     for error, number in ((1e-2, 1), (1e-3 / 34.6, 2), (1e-6, 3), (1e-300, 3)):
         assert PCA(max_rmse=error).fit(X).n_components_ == number
     for unit in (1e-95, 1e95):
         assert PCA(max_rmse=1e-2 * unit).fit(X * unit).n_components_ == 1
-
-
-def test_a_mean_that_meets_the_error_keeps_one_and_scaled_errors_have_scaled_units():
-    X = planted()
-    model = PCA(max_rmse=100.0).fit(X)
-    assert (model.n_components_, model.component_choice_.number) == (1, 0)
-    assert model.component_choice_.sentence.startswith("The mean alone has")
-    X = planted() * np.linspace(1, 50, 30)
-    model = PCA(max_rmse=0.8, scale="unit").fit(X)
-    back = model.inverse_transform(model.transform(X))
-    error = np.sqrt(np.mean(((X - back) / model.scale_) ** 2))
-    assert_allclose(model.component_choice_.evidence["rmse"][model.n_components_], error, rtol=1e-9)
-    assert error <= 0.8
-
-
-def test_only_a_part_of_the_spectrum_is_computed_for_an_error():
     singular = 100 * 0.8 ** np.arange(100)
     X = spectrum_matrix(1000, 800, singular, seed=8)
     left = np.sqrt(np.cumsum(np.square(singular)[::-1])[::-1] / X.size)
@@ -262,9 +221,14 @@ def test_only_a_part_of_the_spectrum_is_computed_for_an_error():
     assert model.spectrum_.route == "krylov"
     assert model.n_components_ == 7
     assert not scree_of(model).whole
+    X = np.random.default_rng(0).standard_normal((600, 500))
+    plan = PCA(max_rmse=0.25).plan(X)
+    assert "an error of at most 0.25" in str(plan)
+    model = PCA(max_rmse=0.25).fit(X)
+    assert model.plan_ == plan
 
 
-def test_a_fraction_is_a_choice_and_a_number_is_none():
+def test_fractions_numbers_and_errors_as_choices():
     X = planted()
     choice = PCA(0.5).fit(X).component_choice_
     assert (choice.rule, choice.number) == ("fraction", PCA(0.5).fit(X).n_components_)
@@ -275,13 +239,12 @@ def test_a_fraction_is_a_choice_and_a_number_is_none():
     again = PCA("gavish-donoho").fit(X).set_params(n_components=2).fit(X)
     assert again.component_choice_ is None
     assert "second moments" in PCA(0.5, center=False).fit(X).component_choice_.sentence
-
-
-def test_evidence_is_json_and_a_plan_counts_what_a_rule_does():
-    evidence = PCA("parallel", random_state=0).fit(planted()).component_choice_.evidence
-    assert json.loads(json.dumps({k: v.tolist() for k, v in evidence.items()}))["components"][0] == 1
-    X = np.zeros((3000, 300), dtype="f4") + np.arange(300)
-    once = PCA(10).plan(X).seconds
-    for rule, spectra in (("parallel", 20), ("sign-flip", 20), ("cv", 10)):
-        assert PCA(rule).plan(X).seconds > spectra * once
-    assert "40 spectra of quarters" in PCA("cv").plan(X).steps[0].detail
+    model = PCA(max_rmse=100.0).fit(X)
+    assert (model.n_components_, model.component_choice_.number) == (1, 0)
+    assert model.component_choice_.sentence.startswith("The mean alone has")
+    X = planted() * np.linspace(1, 50, 30)
+    model = PCA(max_rmse=0.8, scale="unit").fit(X)
+    back = model.inverse_transform(model.transform(X))
+    error = np.sqrt(np.mean(((X - back) / model.scale_) ** 2))
+    assert_allclose(model.component_choice_.evidence["rmse"][model.n_components_], error, rtol=1e-9)
+    assert error <= 0.8

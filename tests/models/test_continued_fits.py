@@ -101,21 +101,6 @@ def test_the_loss_is_about_the_largest_discarded_eigenvalue():
         assert_allclose(scale, np.vstack([X, X[:1]]).std(axis=0, ddof=1), rtol=1e-12)
 
 
-def test_nothing_is_lost_of_data_that_the_components_hold():
-    for data in (X @ np.diag([1, 1, 1, 0, 0, 0, 0, 0.0]), spectrum_matrix(20, 40, [3, 2, 1], seed=1)):
-        for settings in ({}, {"solver": "gram"}, {"solver": "krylov"}, {"scale": "unit"}):
-            model = PCA(3, **settings).fit(data[: len(data) // 2]).set_params(solver="auto")
-            model.partial_fit(data[len(data) // 2 :])
-            expected = PCA(3, scale=model.scale).fit(data).explained_variance_
-            assert_allclose(model.explained_variance_, expected, rtol=1e-9)
-            assert model.certificate_.ok
-    single = X.astype(np.float32)
-    model = PCA().fit(single[:45]).partial_fit(single[45:])
-    assert model.certificate_.ok
-    assert model.components_.dtype == np.float32
-    assert_allclose(model.explained_variance_, PCA().fit(single).explained_variance_, rtol=1e-4)
-
-
 @pytest.mark.filterwarnings("ignore::gramian.errors.CertificateWarning", "ignore::gramian.errors.RankWarning")
 def test_array_kinds_continue_as_their_own_kind(array_kind):
     for table, k in ((X, 2), (X.T, 8)):
@@ -149,8 +134,20 @@ def test_a_covariance_that_does_not_fit_is_refused_before_it_is_made():
     assert vars(model) == before
 
 
-def test_scikit_learn_fits_scores_and_continues_with_few_components():
+def test_nothing_is_lost_of_data_that_the_components_hold():
     check_fit_score_takes_y("PCA", PCA(2))
+    for data in (X @ np.diag([1, 1, 1, 0, 0, 0, 0, 0.0]), spectrum_matrix(20, 40, [3, 2, 1], seed=1)):
+        for settings in ({}, {"solver": "gram"}, {"solver": "krylov"}, {"scale": "unit"}):
+            model = PCA(3, **settings).fit(data[: len(data) // 2]).set_params(solver="auto")
+            model.partial_fit(data[len(data) // 2 :])
+            expected = PCA(3, scale=model.scale).fit(data).explained_variance_
+            assert_allclose(model.explained_variance_, expected, rtol=1e-9)
+            assert model.certificate_.ok
+    single = X.astype(np.float32)
+    model = PCA().fit(single[:45]).partial_fit(single[45:])
+    assert model.certificate_.ok
+    assert model.components_.dtype == np.float32
+    assert_allclose(model.explained_variance_, PCA().fit(single).explained_variance_, rtol=1e-4)
 
 
 def test_variances_that_an_offset_hides_are_one_warning():

@@ -83,7 +83,7 @@ def test_estimators(model):
         model.fit(holed)
 
 
-def test_likelihoods_and_what_a_model_says():
+def test_likelihoods_batches_and_rows_that_are_all_alike():
     ours, whole = PCA(3).fit(chunked(X)), PCA(3).fit(X)
     lazy = ours.score_samples(chunked(X.astype("f4")))
     assert (lazy.shape, lazy.dtype) == ((300,), "f8")
@@ -91,14 +91,14 @@ def test_likelihoods_and_what_a_model_says():
     assert ours.score(chunked(X)) == pytest.approx(whole.score(X))
     assert str(ours.summary()).splitlines()[:-1] == str(whole.summary()).splitlines()[:-1]
     assert_allclose(ours.get_covariance(), whole.get_covariance(), atol=1e-12)
-
-
-def test_batches_of_chunks_are_merged_and_rows_have_a_limit():
     model = PCA(3).partial_fit(chunked(X[:100])).partial_fit(X[100:120]).partial_fit(chunked(X[120:]))
     assert_allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
     long = da.random.default_rng(0).standard_normal((40_000, 100), chunks=(5000, 100))
     with pytest.raises(MemoryLimitError, match=", which copies the data, needs about 96 MB of working"):
         PCA("parallel", memory_limit="20MB").fit(long)
+    with pytest.warns(RankWarning, match="rank 0"):
+        model = PCA(2).fit(da.ones((50, 4), chunks=(20, 4)))
+    assert not model.transform(da.ones((50, 4), chunks=(20, 4))).compute().any()
 
 
 def test_frames():
@@ -124,12 +124,6 @@ def test_frames():
     with pytest.raises(DataError, match="The Dask collection holds no rows, but at least one is"):
         PCA(2).partial_fit(lazy[lazy.a > 1e3])
     assert model.transform(lazy[lazy.a > 1e3]).compute().shape == (0, 3)
-
-
-def test_rows_that_are_all_alike():
-    with pytest.warns(RankWarning, match="rank 0"):
-        model = PCA(2).fit(da.ones((50, 4), chunks=(20, 4)))
-    assert not model.transform(da.ones((50, 4), chunks=(20, 4))).compute().any()
 
 
 def test_exact_kernel_pca_brings_the_rows_here():

@@ -111,7 +111,7 @@ def test_the_fixed_point_is_that_of_mika_written_out():
         assert_allclose(result[0][b], x, atol=1e-4)
 
 
-def test_a_start_is_used_where_it_is_nearer():
+def test_a_start_is_used_where_it_is_nearer_and_histograms_stay_so():
     X = np.array([[0.0, 0.0], [10.0, 10.0], [20.0, 0.0], [0.0, 20.0]])
     space = space_of(RBF(gamma=0.5), X, r=3)
     # Seen from the mean every place far from all rows looks alike: only the start knows of this one.
@@ -122,9 +122,6 @@ def test_a_start_is_used_where_it_is_nearer():
     own = preimages.residuals(space, np.array([[0.3, 0.2]]), space.scores[:1])[0]
     started = preimages.minimised(space, space.scores[:1], "fixed-point", np.array([[0.3, 0.2]]))
     assert preimages.residuals(space, started[0], space.scores[:1])[0] < own
-
-
-def test_histograms_stay_histograms():
     X = rows(20, d=3)
     X[:, 0] = 0.0
     space = space_of(ChiSquared(0.7), X)
@@ -158,12 +155,17 @@ def rng():
     return np.random.default_rng(0)
 
 
-def test_a_narrow_curved_valley_is_followed(rng):
+def test_a_narrow_curved_valley_is_followed_and_no_row_ends_worse(rng):
     start = rng.uniform(-1.5, 1.5, (6, 3))
     result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=1e-8, limit=500)
     assert result[1].all()
     for x, begin in zip(result[0], start, strict=True):
         assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
+    start = rng.uniform(-1.5, 1.5, (4, 3))
+    before = rosenbrock(start, np.arange(4)).values
+    for limit in range(1, 12):
+        result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=0.0, limit=limit)
+        assert np.all(rosenbrock(result[0], np.arange(4)).values <= before)
 
 
 def test_the_floor_holds_as_in_non_negative_least_squares(rng):
@@ -181,15 +183,7 @@ def test_the_floor_holds_as_in_non_negative_least_squares(rng):
     assert_allclose(result[0], expected, atol=1e-5)
 
 
-def test_no_row_ends_worse_than_it_began(rng):
-    start = rng.uniform(-1.5, 1.5, (4, 3))
-    before = rosenbrock(start, np.arange(4)).values
-    for limit in range(1, 12):
-        result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=0.0, limit=limit)
-        assert np.all(rosenbrock(result[0], np.arange(4)).values <= before)
-
-
-def test_what_is_no_number_is_not_stepped_into():
+def test_saddles_are_left_and_what_is_no_number_is_not_stepped_into():
     def objective(X, rows):
         inside = X[:, 0] > -1
         value = np.where(inside, X[:, 0], np.nan)
@@ -200,8 +194,6 @@ def test_what_is_no_number_is_not_stepped_into():
     assert np.all(result[0][:, 0] > -1)
     assert not result[1].any()
 
-
-def test_a_saddle_that_curves_down_is_left_with_longer_and_longer_steps():
     def objective(X, rows):
         # Falls ever faster until |x| = 1000, and rises beyond.
         x = X[:, 0]
@@ -267,7 +259,7 @@ def test_the_map_is_ridge_regression_with_the_penalty_it_states():
         assert learned.score == pytest.approx(criterion(A, Y, learned.penalty), rel=1e-6)
 
 
-def test_no_other_penalty_that_was_tried_is_better():
+def test_no_other_penalty_is_better_for_any_number_of_components():
     for bent in [False, True]:
         Z, rng = data(seed=3)
         Y = np.sin(Z) if bent else Z @ rng.standard_normal((2, 2))
@@ -279,6 +271,15 @@ def test_no_other_penalty_that_was_tried_is_better():
             if share > 1e-10:  # below, the oracle's matrix is singular
                 score = criterion(A, Y, share * np.linalg.norm(centred) ** 2)
                 assert learned.score <= score * (1 + 1e-6)
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((6, 2))
+    wide = preimages.learn_map(rng.standard_normal((6, 5)), Y)
+    assert np.isfinite(wide(rng.standard_normal((3, 5)))).all()
+    assert wide.penalty > 0
+    none = preimages.learn_map(np.zeros((6, 0)), Y)
+    assert_allclose(none(np.zeros((2, 0))), np.tile(Y.mean(axis=0), (2, 1)))
+    flat = preimages.learn_map(np.zeros((6, 2)), np.full((6, 3), 7.0))
+    assert_allclose(flat(np.ones((1, 2))), np.full((1, 3), 7.0))
 
 
 def test_lines_come_back_to_rounding_curves_need_more_and_noise_is_shrunk():
@@ -296,18 +297,6 @@ def test_lines_come_back_to_rounding_curves_need_more_and_noise_is_shrunk():
     Y = rng.standard_normal((60, 3))
     learned = preimages.learn_map(Z, Y)
     assert_allclose(learned(np.zeros((1, 2)))[0], Y.mean(axis=0), atol=0.5)
-
-
-def test_more_components_than_rows_and_none():
-    rng = np.random.default_rng(0)
-    Y = rng.standard_normal((6, 2))
-    wide = preimages.learn_map(rng.standard_normal((6, 5)), Y)
-    assert np.isfinite(wide(rng.standard_normal((3, 5)))).all()
-    assert wide.penalty > 0
-    none = preimages.learn_map(np.zeros((6, 0)), Y)
-    assert_allclose(none(np.zeros((2, 0))), np.tile(Y.mean(axis=0), (2, 1)))
-    flat = preimages.learn_map(np.zeros((6, 2)), np.full((6, 3), 7.0))
-    assert_allclose(flat(np.ones((1, 2))), np.full((1, 3), 7.0))
 
 
 def test_many_components_and_rows_are_cut_to_what_can_be_solved(monkeypatch):

@@ -68,7 +68,7 @@ def test_names_that_are_no_text_are_checked_as_text_is(model, names, request, tm
     getattr(refitted, maps)(X)
 
 
-def test_names_of_a_file_are_those_of_a_frame_with_numbers(tmp_path):
+def test_names_of_files_and_frames_with_numbers(tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 3))
     frame = pd.DataFrame(X, columns=[2020, 2021, 2022])
     frame.to_csv(tmp_path / "x.csv", index=False)
@@ -78,10 +78,6 @@ def test_names_of_a_file_are_those_of_a_frame_with_numbers(tmp_path):
         model.transform(frame[[2022, 2021, 2020]])
     with pytest.raises(DataError, match="unseen at fit time:\n- 2023\n"):
         model.transform(frame.rename(columns={2022: 2023}))
-
-
-def test_columns_that_count_from_0_have_no_names_and_mixed_ones_are_refused():
-    X = np.random.default_rng(0).normal(size=(40, 3))
     model = PCA(2).fit(pd.DataFrame(X))
     model.transform(X)
     model.transform(pd.DataFrame(X))

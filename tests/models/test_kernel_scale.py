@@ -71,13 +71,10 @@ def test_every_kind_of_rows(rows_kind):
         assert_allclose(to_numpy(model.transform(rows)), expected, atol=rounding)
 
 
-def test_an_offset_of_float32_data_takes_no_digits_of_their_own():
+def test_certificates_and_digits_are_those_of_the_standardised_rows():
     table = (X[:, :3] + [1e6, 50, 0]).astype(np.float32)
     model = KernelPCA(3, kernel="rbf", scale="unit").fit(table)
     assert_allclose(np.asarray(model.X_fit_), standardised(table, table), rtol=2e-7, atol=1e-9)
-
-
-def test_the_certificate_is_about_the_standardised_rows():
     for options in ({"solver": "dense"}, {"solver": "krylov"}, {"tol": 1e-3}):
         for dtype in (np.float64, np.float32):
             table = X.astype(dtype)
@@ -124,12 +121,6 @@ def test_files_that_are_larger_than_memory_and_parts(tmp_path):
             assert_allclose(parts.transform(NEW), plain.transform(standardised(NEW)), atol=1e-8)
 
 
-def test_landmarks_are_given_in_the_units_of_the_data():
-    kernel = {"kernel": "rbf", "gamma": 0.2, "solver": "nystroem"}
-    model = KernelPCA(3, scale="unit", landmarks=X[:40], **kernel).fit(X)
-    assert_equal_models(model, KernelPCA(3, landmarks=standardised(X[:40]), **kernel).fit(standardised(X)))
-
-
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly(degree=2, gamma=0.1)", "laplacian"])
 def test_pre_images_are_in_the_units_of_the_data(kernel):
     model = KernelPCA(4, kernel=kernel, scale="unit").fit(X)
@@ -168,20 +159,20 @@ def test_what_is_no_scale_and_what_has_no_columns(monkeypatch):
     assert_array_equal(model.set_params(scale=None).transform(NEW), scores)
 
 
-def test_units_of_the_columns_do_not_matter():
+def test_units_of_columns_landmarks_and_rows_far_away():
     wine = load_wine().data
     units = 10.0 ** RNG.integers(-30, 30, wine.shape[1])
     model = KernelPCA(4, kernel="rbf", gamma="median", scale="unit")
     one, other = model.fit_transform(wine), model.fit_transform(wine * units)
     assert_allclose(one, other, atol=1e-9)
     assert_allclose(model.inverse_transform(other)[:5] / units, wine[:5], rtol=2)
-
-
-def test_a_row_far_away_is_refused_or_mapped():
     model = KernelPCA(2, kernel="rbf", scale="unit").fit(X)
     assert np.isfinite(model.transform(np.full((1, 5), 1e150))).all()
     with pytest.raises(DataError, match=r"Standardised rows exceed what float64 can hold \("):
         model.transform(np.full((1, 5), 1e308))
+    kernel = {"kernel": "rbf", "gamma": 0.2, "solver": "nystroem"}
+    model = KernelPCA(3, scale="unit", landmarks=X[:40], **kernel).fit(X)
+    assert_equal_models(model, KernelPCA(3, landmarks=standardised(X[:40]), **kernel).fit(standardised(X)))
 
 
 @pytest.mark.walk

@@ -72,7 +72,7 @@ def test_eigenvalues_and_scores_are_those_of_the_definition(kernel):
         assert model.certificate_.ok
 
 
-def test_landmarks_are_rows_and_stay_the_same_with_a_seed():
+def test_landmarks_are_rows_of_a_seed_and_the_plan_says_so():
     for rule in ("rpcholesky", "uniform"):
         model = nystroem(landmarks=rule).fit(X)
         np.testing.assert_array_equal(model.landmarks_, X[model.landmark_indices_])
@@ -86,6 +86,19 @@ def test_landmarks_are_rows_and_stay_the_same_with_a_seed():
     assert nystroem(landmarks="kmeans").fit(X).landmark_indices_ is None
     assert not hasattr(given, "eigenvectors_")
     assert given.X_fit_ is None
+    made = nystroem()
+    before = made.plan(X)
+    assert [step.name for step in before.steps][:4] == ["choose", "orthonormalise", "evaluate", "multiply"]
+    assert (before.solver, before.took) == ("nystroem", None)
+    after = made.fit(X).plan_
+    assert after.solver == "nystroem"
+    assert after.took > 0
+    assert "60 rows by randomly pivoted Cholesky, whose factor takes up to" in str(after)
+    assert made.attempts_[-1].plan.operator == after.operator == "covariance of 60 landmarks"
+    plan = KernelPCA(2, kernel="rbf", solver="random-features").plan(X)
+    assert plan.steps[0].detail == "700 rows x 1000 random features"
+    assert "approximation by 60 landmarks" in str(made.certificate_)
+    assert "60 landmarks leave" in str(made.certificate_)
 
 
 def test_pivots_have_the_distribution_of_drawing_one_by_one():
@@ -152,7 +165,7 @@ def test_exact_eigenvalues_lie_within_the_bounds():
                     assert (exact[:k] <= result.upper[:k] + slack).all(), case
 
 
-def test_pivots_find_the_small_cluster_which_uniform_rows_miss():
+def test_pivots_find_small_clusters_and_ratios_are_shares_of_all_variance():
     errors = {"rpcholesky": [], "uniform": []}
     rows = clusters([3000, 900, 60, 12, 6], seed=2)
     for rule, result in errors.items():
@@ -162,9 +175,6 @@ def test_pivots_find_the_small_cluster_which_uniform_rows_miss():
             if rule == "rpcholesky":
                 assert (model.landmark_indices_ >= 3972).any()
     assert np.mean(errors["rpcholesky"]) < np.mean(errors["uniform"]) / 5
-
-
-def test_ratios_are_shares_of_all_variance_and_tol_is_one_of_them():
     model = nystroem(0.3, 60).fit(X)
     exact = KernelPCA(0.3, kernel="rbf").fit(X)
     assert model.n_components_ >= exact.n_components_
@@ -214,7 +224,7 @@ def test_no_ratio_is_larger_than_the_exact_one_but_for_the_rounding_that_is_stat
         assert (model.explained_variance_ratio_ <= exact + rounding + 1e-12).all()
 
 
-def test_repeated_rows_give_their_rank():
+def test_repeated_rows_float32_and_scales_that_leave_the_range():
     rows = np.repeat(X[:3], 40, axis=0)
     for rule in ("rpcholesky", "uniform", "kmeans"):
         with pytest.warns(RankWarning, match="has rank 2"):
@@ -224,9 +234,6 @@ def test_repeated_rows_give_their_rank():
         np.testing.assert_allclose(model.eigenvalues_[:2], exact[:2], rtol=1e-6)
         assert np.isfinite(model.transform(NEW)).all()
         np.testing.assert_array_equal(model.transform(NEW)[:, 2:], 0.0)
-
-
-def test_float32_in_float32_out_and_scales_that_leave_the_range():
     rows = np.random.default_rng(2).standard_normal((700, 30)).astype(np.float32)
     model = nystroem(landmarks="uniform").fit(rows)
     assert model.plan_.arithmetic == "float32"
@@ -302,22 +309,6 @@ def test_what_cannot_be_approximated_is_refused():
             model.fit(X if model.kernel != "precomputed" else X @ X.T)
     with pytest.raises(MemoryLimitError, match="with n_landmarks=60 for 700 rows needs about 957 kB of"):
         nystroem(memory_limit=10_000).fit(X)
-
-
-def test_the_plan_says_what_ran():
-    made = nystroem()
-    before = made.plan(X)
-    assert [step.name for step in before.steps][:4] == ["choose", "orthonormalise", "evaluate", "multiply"]
-    assert (before.solver, before.took) == ("nystroem", None)
-    after = made.fit(X).plan_
-    assert after.solver == "nystroem"
-    assert after.took > 0
-    assert "60 rows by randomly pivoted Cholesky, whose factor takes up to" in str(after)
-    assert made.attempts_[-1].plan.operator == after.operator == "covariance of 60 landmarks"
-    plan = KernelPCA(2, kernel="rbf", solver="random-features").plan(X)
-    assert plan.steps[0].detail == "700 rows x 1000 random features"
-    assert "approximation by 60 landmarks" in str(made.certificate_)
-    assert "60 landmarks leave" in str(made.certificate_)
 
 
 def test_the_warning_of_a_long_fit_names_landmarks(monkeypatch):
@@ -408,7 +399,7 @@ def test_a_file_larger_than_memory_gives_what_its_array_gives(how, tmp_path):
         assert getattr(file.certificate_, name) == pytest.approx(getattr(array.certificate_, name), rel=1e-3)
 
 
-def test_more_rows_learn_the_way_back_again():
+def test_more_rows_learn_the_way_back_again_and_failed_fits_change_nothing():
     rng = np.random.default_rng(0)
     first, more = rng.standard_normal((60, 2)), rng.standard_normal((60, 2)) + 5.0
     settings = {"kernel": "rbf", "solver": "nystroem", "n_landmarks": 20, "random_state": 0}
@@ -418,9 +409,6 @@ def test_more_rows_learn_the_way_back_again():
     known = KernelPCA(3, preimage="ridge", **settings).partial_fit(first).partial_fit(more)
     scores = model.transform(more)
     np.testing.assert_array_equal(model.inverse_transform(scores), known.inverse_transform(scores))
-
-
-def test_a_fit_that_fails_leaves_the_model_as_it_was():
     model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=9).fit(np.eye(12))
     before = dict(vars(model))
     with pytest.raises(ParameterError, match="n_landmarks applies only to solver="):

@@ -10,11 +10,13 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from scipy.stats import multivariate_normal
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener, scan
 from gramian.errors import DataError, GramianWarning, MemoryLimitError, MissingValuesWarning, ParameterError
 from gramian.statistics import imputation
+from helpers import conditional
 
 RNG = np.random.default_rng(0)
 N, D, K = 80, 9, 3
@@ -36,26 +38,16 @@ def model_of(pca):
     return pca.mean_, S * np.outer(divisor, divisor), W / divisor
 
 
-def conditional(pca, row):
-    """The expected complete row, its covariance, and the density of what is observed, from the definition."""
-    mean, S, _ = model_of(pca)
-    gone, seen = np.isnan(row), ~np.isnan(row)
-    gain = S[np.ix_(gone, seen)] @ np.linalg.inv(S[np.ix_(seen, seen)])
-    expected, covariance = row.copy(), np.zeros((D, D))
-    expected[gone] = mean[gone] + gain @ (row[seen] - mean[seen])
-    covariance[np.ix_(gone, gone)] = S[np.ix_(gone, gone)] - gain @ S[np.ix_(seen, gone)]
-    r = row[seen] - mean[seen]
-    part = S[np.ix_(seen, seen)]
-    density = -0.5 * (
-        r @ np.linalg.solve(part, r) + np.linalg.slogdet(part)[1] + seen.sum() * np.log(2 * np.pi)
-    )
-    return expected, covariance, density
+def density(mean, S, row):
+    """Return the logarithm of the density of what is observed of a row."""
+    seen = ~np.isnan(row)
+    return multivariate_normal(mean[seen], S[np.ix_(seen, seen)]).logpdf(row[seen])
 
 
 @pytest.mark.parametrize("options", [{}, {"scale": "unit"}, {"whiten": True, "scale": "pareto"}], ids=str)
 def test_new_rows_by_the_definition_of_conditional_expectation(options):
     pca = PCA(K, missing="em", **options).fit(WHOLE)
-    _, _, P = model_of(pca)
+    mean, S, P = model_of(pca)
     unit = np.sqrt(pca.explained_variance_) if pca.whiten else np.ones(K)
     scores, quality, likelihood = (
         pca.transform(HOLED),
@@ -64,18 +56,18 @@ def test_new_rows_by_the_definition_of_conditional_expectation(options):
     )
     filled = pca.impute(HOLED)
     for i in range(0, N, 7):
-        expected, covariance, density = conditional(pca, HOLED[i])
+        expected, covariance = conditional(mean, S, HOLED[i])
         assert np.allclose(scores[i], P @ (expected - pca.mean_) / unit)
         assert np.allclose(
             quality.standard_errors[i], np.sqrt(np.diag(P @ covariance @ P.T)) / unit, atol=1e-8
         )
         assert np.allclose(filled[i], expected)
-        assert np.isclose(likelihood[i], density)
+        assert np.isclose(likelihood[i], density(mean, S, HOLED[i]))
     assert np.allclose(quality.observed, 1 - HOLES.mean(axis=1))
     assert np.array_equal(quality.scores, scores)
 
 
-def test_standard_errors_are_those_of_scores():
+def test_standard_errors_are_those_of_scores_also_of_wide_tables():
     rng = np.random.default_rng(1)
     pca = PCA(K, missing="em").fit(WHOLE)
     mean, S, _ = model_of(pca)
@@ -87,9 +79,6 @@ def test_standard_errors_are_those_of_scores():
         errors = model.projection_quality(holed[determined]).standard_errors
         gaps = model.transform(holed[determined]) - model.transform(rows[determined])
         assert np.allclose((gaps / errors).std(axis=0), 1, atol=0.06)
-
-
-def test_standard_errors_of_wide_tables_are_those_of_scores():
     # Most discarded eigenvalues are 0: their mean over those that are not is far above the noise of an entry.
     rng = np.random.default_rng(4)
     n, d, k = 80, 1500, 2
@@ -141,7 +130,7 @@ def test_rows_that_determine_nothing_are_named_and_never_at_the_origin():
         assert np.isnan(quality.scores[1]).all()
 
 
-def test_complete_rows_keep_their_bits():
+def test_complete_rows_keep_their_bits_and_scales_change_nothing():
     for dtype in (np.float64, np.float32):
         X = WHOLE.astype(dtype)
         pca = PCA(K, missing="em").fit(X)
@@ -153,6 +142,17 @@ def test_complete_rows_keep_their_bits():
         assert (scores[others] == pca.transform(X)[others]).all()
         double = PCA(K, missing="em").fit(WHOLE).transform(some[[7]].astype(float))
         assert np.allclose(scores[7], double[0], rtol=1e-3)
+    reference = PCA(K, missing="em").fit(HOLED)
+    for factor in (1e-95, 1e95):
+        pca = PCA(K, missing="em").fit(HOLED * factor)
+        assert np.allclose(pca.imputed_.values, reference.imputed_.values * factor, rtol=1e-8)
+        assert np.allclose(pca.impute(HOLED * factor), reference.impute(HOLED) * factor, rtol=1e-6)
+    single = PCA(K, missing="em").fit(HOLED.astype(np.float32))
+    assert single.components_.dtype == np.float32
+    assert np.allclose(single.components_, reference.components_, atol=1e-5)
+    scaled = PCA(K, missing="em").fit(HOLED * 1000).imputed_
+    assert np.allclose(scaled.trace, reference.imputed_.trace)
+    assert np.isclose(scaled.noise_variance, reference.imputed_.noise_variance * 1e6)
 
 
 def test_rows_in_files_and_in_blocks(tmp_path, monkeypatch):
@@ -199,7 +199,7 @@ def test_fit_of_a_table_with_holes(method, tmp_path):
     assert method == "mean" or errors.mean() < 0.6 * means.mean()
 
 
-def test_new_rows_of_a_model_with_means_get_means_and_pictures_keep_their_shape():
+def test_means_pictures_and_wide_tables_are_filled():
     pca = PCA(K, missing="mean").fit(HOLED)
     means = np.nanmean(HOLED, axis=0)
     assert np.allclose(pca.column_means_, means)
@@ -210,20 +210,15 @@ def test_new_rows_of_a_model_with_means_get_means_and_pictures_keep_their_shape(
     pca = PCA(2, missing="em").fit(pictures)
     assert pca.impute(pictures).shape == (N, 3, 3)
     assert np.allclose(pca.transform(pictures), PCA(2, missing="em").fit(HOLED).transform(HOLED))
-
-
-def test_scales_and_dtypes():
-    reference = PCA(K, missing="em").fit(HOLED)
-    for factor in (1e-95, 1e95):
-        pca = PCA(K, missing="em").fit(HOLED * factor)
-        assert np.allclose(pca.imputed_.values, reference.imputed_.values * factor, rtol=1e-8)
-        assert np.allclose(pca.impute(HOLED * factor), reference.impute(HOLED) * factor, rtol=1e-6)
-    single = PCA(K, missing="em").fit(HOLED.astype(np.float32))
-    assert single.components_.dtype == np.float32
-    assert np.allclose(single.components_, reference.components_, atol=1e-5)
-    scaled = PCA(K, missing="em").fit(HOLED * 1000).imputed_
-    assert np.allclose(scaled.trace, reference.imputed_.trace)
-    assert np.isclose(scaled.noise_variance, reference.imputed_.noise_variance * 1e6)
+    X = np.random.default_rng(0).normal(size=(20, 6000))
+    X[3, 5] = np.nan
+    tracemalloc.start()
+    try:
+        PCA(2, missing="iterative").fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 6000**2 / 4
 
 
 def test_every_kind_of_missing_value_is_the_same():
@@ -250,7 +245,14 @@ def test_every_kind_of_missing_value_is_the_same():
         assert np.isfinite(pca.transform(X)).all(), name
 
 
-def test_files_are_read_with_the_method_of_the_model(tmp_path):
+def test_files_are_read_with_the_method_of_the_model_and_empty_rows_left_out(tmp_path):
+    frame = pd.DataFrame(HOLED[:20], columns=list("abcdefghi"), index=[f"bird{i}" for i in range(20)])
+    frame.loc["bird3"] = np.nan
+    frame.to_csv(tmp_path / "x.csv")
+    table = scan(tmp_path / "x.csv", missing="em").read()
+    assert table.values.shape == (19, D)
+    assert "bird3" not in table.row_names
+    assert any("1 row without any value was left out: row 3 (named 'bird3')" in note for note in table.notes)
     pd.DataFrame(HOLED, columns=list("abcdefghi")).to_csv(tmp_path / "x.csv", index=False)
     expected = PCA(K, missing="em").fit(HOLED)
     for pca, X in (
@@ -267,16 +269,6 @@ def test_files_are_read_with_the_method_of_the_model(tmp_path):
         PCA(K, missing="em").fit(scan(tmp_path / "x.csv", missing="mean"))
     with pytest.raises(ParameterError, match=r"needs a PCA that was fitted with it\. Leave it out, or"):
         by_means.transform(scan(tmp_path / "x.csv", missing="em"))
-
-
-def test_rows_without_any_value_in_a_file_are_left_out_by_name(tmp_path):
-    frame = pd.DataFrame(HOLED[:20], columns=list("abcdefghi"), index=[f"bird{i}" for i in range(20)])
-    frame.loc["bird3"] = np.nan
-    frame.to_csv(tmp_path / "x.csv")
-    table = scan(tmp_path / "x.csv", missing="em").read()
-    assert table.values.shape == (19, D)
-    assert "bird3" not in table.row_names
-    assert any("1 row without any value was left out: row 3 (named 'bird3')" in note for note in table.notes)
 
 
 def test_regularization_is_a_strength_or_is_chosen():
@@ -303,11 +295,8 @@ def test_em_is_the_eigendecomposition_of_the_expected_covariance(scale):
     S = model.weights @ model.weights.T + model.noise * np.eye(D)
     expected, covariance = np.empty((N, D)), np.zeros((D, D))
     for i, row in enumerate(HOLED / divisor):
-        gone, seen = np.isnan(row), ~np.isnan(row)
-        gain = S[np.ix_(gone, seen)] @ np.linalg.inv(S[np.ix_(seen, seen)])
-        expected[i] = row
-        expected[i, gone] = model.mean[gone] + gain @ (row - model.mean)[seen]
-        covariance[np.ix_(gone, gone)] += S[np.ix_(gone, gone)] - gain @ S[np.ix_(seen, gone)]
+        expected[i], left = conditional(model.mean, S, row)
+        covariance += left
     C = expected - expected.mean(axis=0)
     again = (C.T @ C + covariance) / N
     assert np.allclose(pca.mean_, expected.mean(axis=0) * divisor, atol=1e-4)
@@ -321,7 +310,7 @@ def test_em_is_the_eigendecomposition_of_the_expected_covariance(scale):
     assert np.isclose(pca.total_variance_, np.trace(again), rtol=1e-4)
     assert np.isclose(pca.explained_variance_ratio_.sum(), values[-K:].sum() / np.trace(again), rtol=1e-4)
     # The fitted model imputes as the one that it comes from.
-    values = np.array([conditional(pca, row)[0] for row in HOLED])[HOLES]
+    values = np.array([conditional(*model_of(pca)[:2], row)[0] for row in HOLED])[HOLES]
     assert np.allclose(pca.imputed_.values, values)
     assert np.allclose(values, (expected * divisor)[HOLES], atol=0.02 * np.nanstd(HOLED))
     assert "about the expected covariance matrix given the observed entries" in pca.certificate_.about
@@ -337,15 +326,9 @@ def test_one_model_imputes_whatever_sets_the_number_of_components(method, compon
     assert 1 <= imputed.n_components <= pca.n_components_
     assert np.array_equal(pca.impute(few)[imputed.rows, imputed.columns], imputed.values)
     assert np.isfinite(pca.transform(few)).all()
-    holes = np.isnan(few)
     # Densities of complete rows are those of the same model.
-    S = pca.get_covariance()
-    row = few[holes.any(axis=1)][0]
-    seen = ~np.isnan(row)
-    r = row[seen] - pca.mean_[seen]
-    part = S[np.ix_(seen, seen)]
-    density = r @ np.linalg.solve(part, r) + np.linalg.slogdet(part)[1] + seen.sum() * np.log(2 * np.pi)
-    assert np.isclose(pca.score_samples(row[None])[0], -0.5 * density)
+    row = few[np.isnan(few).any(axis=1)][0]
+    assert np.isclose(pca.score_samples(row[None])[0], density(pca.mean_, pca.get_covariance(), row))
     if pca.n_components_ == imputed.n_components:
         assert np.isclose(pca.noise_variance_, imputed.noise_variance)
 
@@ -370,13 +353,30 @@ def test_wide_tables_have_the_noise_in_every_direction():
         assert PCA(missing=method).fit(wide[:12, :30]).n_components_ == 12
 
 
-def test_degenerate_likelihoods_are_named():
+def test_likelihoods_ranks_and_shares_at_the_edge():
     rng = np.random.default_rng(10)
     X = rng.standard_normal((20, 2)) @ rng.standard_normal((2, 4)) + 0.5 * rng.standard_normal((20, 4))
     X[rng.random(X.shape) < 0.5] = np.nan
     X = X[~np.isnan(X).all(axis=1)]
     with pytest.warns(MissingValuesWarning, match="not determined.*Use fewer components or missing='iter"):
         PCA(2, missing="em").fit(X)
+    rng = np.random.default_rng(32)
+    X = np.outer(np.arange(1, 31.0), np.arange(1, 6.0))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]
+    for method in ("em", "iterative"):
+        pca = PCA(1, missing=method).fit(X)
+        assert np.isfinite(pca.imputed_.standard_errors).all()
+        assert pca.imputed_.standard_errors.max() < 1e-2
+        assert np.isfinite(pca.projection_quality(X).standard_errors).all()
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 6)) + 0.8 * rng.standard_normal((40, 6))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]
+    for method in ("em", "iterative"):
+        assert PCA(0.8, missing=method).fit(X).explained_variance_ratio_.sum() >= 0.8
+        error = PCA(max_rmse=0.8, missing=method).fit(X).reconstruction_error_
+        assert np.sqrt(error / 6) <= 0.8
 
 
 def test_indicators_that_sum_to_one_are_named_and_imputed():
@@ -433,18 +433,6 @@ def test_relations_and_empty_parts_end_in_a_fit_or_a_sentence():
                         assert np.isfinite(values).all(), (name, k, method)
 
 
-def test_exact_low_rank_has_standard_errors():
-    rng = np.random.default_rng(32)
-    X = np.outer(np.arange(1, 31.0), np.arange(1, 6.0))
-    X[rng.random(X.shape) < 0.2] = np.nan
-    X = X[~np.isnan(X).all(axis=1)]
-    for method in ("em", "iterative"):
-        pca = PCA(1, missing=method).fit(X)
-        assert np.isfinite(pca.imputed_.standard_errors).all()
-        assert pca.imputed_.standard_errors.max() < 1e-2
-        assert np.isfinite(pca.projection_quality(X).standard_errors).all()
-
-
 def test_rows_with_holes_are_mapped_only_where_that_was_asked_for():
     row = WHOLE[:3].copy()
     row[1, 4] = np.nan
@@ -456,15 +444,29 @@ def test_rows_with_holes_are_mapped_only_where_that_was_asked_for():
             pca.transform(row)
     for method in ("em", "iterative", "mean", "projection"):
         assert np.isfinite(PCA(K, missing=method).fit(WHOLE).transform(row)).all()
+    for estimator in (KernelPCA(2), Whitener()):
+        with pytest.raises(DataError, match="Input X contains NaN: 223 values are missing in 78 rows"):
+            estimator.fit(HOLED)
+        estimator.fit(PCA(K, missing="em").fit(HOLED).impute(HOLED))
+    with pytest.raises(DataError, match='The components of missing="em" are not sums of the rows:'):
+        PCA(2, missing="em").fit(HOLED).dual_coefficients(HOLED)
 
 
-def test_weights_and_scales_apply_to_the_imputation():
+def test_weights_scales_and_plans_of_the_imputation():
     weights = np.random.default_rng(1).integers(0, 3, N)
     for method, scale in (("em", "unit"), ("iterative", None), ("mean", None)):
         weighted = PCA(K, missing=method, scale=scale).fit(HOLED, sample_weight=weights)
         repeated = PCA(K, missing=method, scale=scale).fit(np.repeat(HOLED, weights, axis=0))
         assert np.allclose(weighted.explained_variance_, repeated.explained_variance_, rtol=1e-10)
         assert np.allclose(weighted.components_, repeated.components_, atol=1e-10)
+    pca = PCA(K, missing="em")
+    plan = pca.plan(HOLED)
+    assert (plan.solver, plan.operator) == (pca.fit(HOLED).plan_.solver, "covariance")
+    with pytest.raises(ParameterError, match='needs a table, but missing="em" decomposes the expected'):
+        PCA(K, missing="em", solver="gram").fit(HOLED)
+    pca.fit(WHOLE)
+    assert (pca.n_missing_, pca.imputed_) == (0, None)
+    assert np.array_equal(pca.components_, PCA(K).fit(WHOLE).components_)
 
 
 def test_infinity_is_named_in_any_kind_of_data_and_an_empty_column_too(tmp_path):
@@ -485,15 +487,24 @@ def test_infinity_is_named_in_any_kind_of_data_and_an_empty_column_too(tmp_path)
         scan(tmp_path / "empty.csv", missing="drop-rows").read()
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_infinity_in_new_rows_is_named_with_and_without_missing_values_beside_it(value):
-    model, new = PCA(2, missing="em").fit(HOLED), HOLED.copy()
-    new[6, 3] = value
-    for call in (model.transform, model.projection_quality):
-        with pytest.raises(DataError, match="row 6, column 3"):
-            call(new)
-    with pytest.raises(DataError, match="row 0, column 3"):
-        model.transform(np.where(np.isnan(new[6:7]), 0.0, new[6:7]))
+def test_infinity_in_new_rows_is_named_and_weight_zero_changes_nothing():
+    for value in [np.inf, -np.inf]:
+        model, new = PCA(2, missing="em").fit(HOLED), HOLED.copy()
+        new[6, 3] = value
+        for call in (model.transform, model.projection_quality):
+            with pytest.raises(DataError, match="row 6, column 3"):
+                call(new)
+        with pytest.raises(DataError, match="row 0, column 3"):
+            model.transform(np.where(np.isnan(new[6:7]), 0.0, new[6:7]))
+    for method in ["em", "iterative"]:
+        weights = (np.arange(N) >= 20).astype(float)
+        strange = HOLED.copy()
+        strange[:20] *= 1e6
+        weighted = PCA(K, missing=method, scale="unit").fit(strange, sample_weight=weights)
+        alone = PCA(K, missing=method, scale="unit").fit(HOLED[20:])
+        assert np.allclose(weighted.components_, alone.components_, atol=1e-8)
+        assert np.isclose(weighted.noise_variance_, alone.noise_variance_, rtol=1e-8)
+        assert np.isfinite(weighted.impute(strange)).all()
 
 
 def test_what_the_fit_raises(monkeypatch):
@@ -541,26 +552,6 @@ def test_partial_fit_says_what_to_do():
     assert PCA(2).partial_fit(pca.impute(HOLED)).n_samples_ == N
 
 
-def test_other_estimators_and_dual_coefficients_say_why_not():
-    for estimator in (KernelPCA(2), Whitener()):
-        with pytest.raises(DataError, match="Input X contains NaN: 223 values are missing in 78 rows"):
-            estimator.fit(HOLED)
-        estimator.fit(PCA(K, missing="em").fit(HOLED).impute(HOLED))
-    with pytest.raises(DataError, match='The components of missing="em" are not sums of the rows:'):
-        PCA(2, missing="em").fit(HOLED).dual_coefficients(HOLED)
-
-
-def test_plan_and_complete_data_need_no_imputation():
-    pca = PCA(K, missing="em")
-    plan = pca.plan(HOLED)
-    assert (plan.solver, plan.operator) == (pca.fit(HOLED).plan_.solver, "covariance")
-    with pytest.raises(ParameterError, match='needs a table, but missing="em" decomposes the expected'):
-        PCA(K, missing="em", solver="gram").fit(HOLED)
-    pca.fit(WHOLE)
-    assert (pca.n_missing_, pca.imputed_) == (0, None)
-    assert np.array_equal(pca.components_, PCA(K).fit(WHOLE).components_)
-
-
 @pytest.mark.parametrize("method", ["em", "iterative", "mean"])
 @pytest.mark.parametrize("scale", [None, "unit", "pareto"])
 def test_constant_columns_with_holes_stay_constant(method, scale):
@@ -604,38 +595,3 @@ def test_what_cannot_impute_says_so_at_once(method):
     some = np.arange(N) < 3
     with pytest.raises((ParameterError, DataError), match=r"1 column has no entry at all: column 7\."):
         PCA(2, missing=method).fit(HOLED, sample_weight=some)
-
-
-@pytest.mark.parametrize("method", ["em", "iterative"])
-def test_rows_of_weight_zero_change_nothing_but_are_filled(method):
-    weights = (np.arange(N) >= 20).astype(float)
-    strange = HOLED.copy()
-    strange[:20] *= 1e6
-    weighted = PCA(K, missing=method, scale="unit").fit(strange, sample_weight=weights)
-    alone = PCA(K, missing=method, scale="unit").fit(HOLED[20:])
-    assert np.allclose(weighted.components_, alone.components_, atol=1e-8)
-    assert np.isclose(weighted.noise_variance_, alone.noise_variance_, rtol=1e-8)
-    assert np.isfinite(weighted.impute(strange)).all()
-
-
-def test_a_share_and_an_error_hold_with_the_noise_of_the_model():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 6)) + 0.8 * rng.standard_normal((40, 6))
-    X[rng.random(X.shape) < 0.2] = np.nan
-    X = X[~np.isnan(X).all(axis=1)]
-    for method in ("em", "iterative"):
-        assert PCA(0.8, missing=method).fit(X).explained_variance_ratio_.sum() >= 0.8
-        error = PCA(max_rmse=0.8, missing=method).fit(X).reconstruction_error_
-        assert np.sqrt(error / 6) <= 0.8
-
-
-def test_iterative_imputation_of_a_wide_table_makes_no_square_matrix():
-    X = np.random.default_rng(0).normal(size=(20, 6000))
-    X[3, 5] = np.nan
-    tracemalloc.start()
-    try:
-        PCA(2, missing="iterative").fit(X)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 8 * 6000**2 / 4

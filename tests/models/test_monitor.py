@@ -57,7 +57,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_statistics_of_every_kind_of_pca():
+def test_statistics_and_contributions_of_every_kind_of_pca():
     for options in ({}, {"scale": "unit"}, {"whiten": True}, {"scale": "pareto", "whiten": True, "ddof": 0}):
         model = PCA(3, **options).fit(X)
         table = Monitor(model).fit(X).statistics(NEW[:200])
@@ -65,9 +65,15 @@ def test_statistics_of_every_kind_of_pca():
             assert_allclose(table[name], expected, rtol=1e-9)
     single = Monitor(PCA(3)).fit(X.astype("f4")).statistics(NEW[:200].astype("f4"))
     assert_allclose(single["SPE"], definition(PCA(3).fit(X), NEW[:200])[1], rtol=1e-3)
+    monitor = Monitor(PCA(3, scale="unit")).fit(X)
+    table, parts = monitor.statistics(NEW[:50]), monitor.contributions(NEW[:50])
+    for row in range(50):
+        of_spe = table["SPE"][row] / table["SPE limit"][row] > table["T2"][row] / table["T2 limit"][row]
+        values = parts["SPE" if of_spe else "T2"][row]
+        assert table["contributor 1"][row] == f"x{np.argmax(values)}"
 
 
-def test_false_alarms_on_new_rows():
+def test_false_alarms_on_new_rows_of_any_kind():
     for alpha in (0.05, 0.01):
         for limit in ("empirical", "theory"):
             monitor = Monitor(PCA(3), alpha=alpha, limit=limit).fit(X)
@@ -76,9 +82,13 @@ def test_false_alarms_on_new_rows():
         own = monitor.statistics(X, rows="fit")
         assert alpha / 2 <= own.alarms.mean() <= 2 * alpha
         assert own["T2 limit"][0] == t2_limit(monitor.limits_.level, 1500, 3, of_fit=True)
-
-
-def test_held_out_limits_hold_where_theory_fails():
+    rates = {alpha: [] for alpha in (0.05, 0.01)}
+    for seed in range(12):
+        rows = remembering(1500, seed)
+        for alpha, shares in rates.items():
+            shares.append(np.mean(Monitor(PCA(3), alpha=alpha).fit(rows[:300]).predict(rows[300:]) == -1))
+    assert 0.03 < np.mean(rates[0.05]) < 0.075
+    assert 0.002 < np.mean(rates[0.01]) < 0.016
     # Neighbours depend on each other, and the noise has heavy tails.
     rng = np.random.default_rng(3)
     states = np.zeros((6000, 3))
@@ -157,16 +167,6 @@ def test_rows_next_to_a_fold_are_left_out_where_neighbours_depend(monkeypatch):
     assert seen == [200, 150 - gap, 150 - 2 * gap, 150 - 2 * gap, 150 - gap]
 
 
-def test_false_alarms_of_rows_that_depend_on_their_neighbours():
-    rates = {alpha: [] for alpha in (0.05, 0.01)}
-    for seed in range(12):
-        rows = remembering(1500, seed)
-        for alpha, shares in rates.items():
-            shares.append(np.mean(Monitor(PCA(3), alpha=alpha).fit(rows[:300]).predict(rows[300:]) == -1))
-    assert 0.03 < np.mean(rates[0.05]) < 0.075
-    assert 0.002 < np.mean(rates[0.01]) < 0.016
-
-
 def test_few_rows_with_heavy_tails_say_so_and_are_not_left_to_theory():
     rates, heavy = [], 0
     for seed in range(20):
@@ -225,16 +225,7 @@ def test_rows_with_missing_values():
     assert_allclose(mapping.predict(new[determined]) == -1, mapping.statistics(new[determined]).alarms)
 
 
-def test_a_table_that_was_completed_for_a_report_is_monitored_as_it_was_observed():
-    holed = np.where(np.random.default_rng(5).random((100, 8)) < 0.3, np.nan, X[:100])
-    model = PCA(2, missing="em").fit(holed)
-    holed[3] = np.nan
-    table = completed(model, Table(holed))
-    expected = monitor_of(model).statistics(np.delete(holed, 3, axis=0))
-    assert_array_equal(monitor_of(model).statistics(table)["SPE"], expected["SPE"])
-
-
-def test_rows_that_determine_no_statistics():
+def test_rows_that_determine_no_statistics_and_completed_tables():
     holed = np.where(np.random.default_rng(5).random((300, 8)) < 0.2, np.nan, X[:300])
     monitor = Monitor(PCA(3, missing="em")).fit(holed)
     rows = NEW[:4].copy()
@@ -253,6 +244,12 @@ def test_rows_that_determine_no_statistics():
         monitor.predict(rows)
     with pytest.raises(DataError, match=r"T2 or SPE of a row overflows float64\. Leave out such"):
         monitor.predict(np.where(np.isinf(rows), 1e200, rows)[[0, 3]])
+    holed = np.where(np.random.default_rng(5).random((100, 8)) < 0.3, np.nan, X[:100])
+    model = PCA(2, missing="em").fit(holed)
+    holed[3] = np.nan
+    table = completed(model, Table(holed))
+    expected = monitor_of(model).statistics(np.delete(holed, 3, axis=0))
+    assert_array_equal(monitor_of(model).statistics(table)["SPE"], expected["SPE"])
 
 
 def test_decision_score_and_table_agree():
@@ -272,15 +269,6 @@ def test_decision_score_and_table_agree():
     assert "The 10 largest:" in str(table)
     assert list(table.to_frame().columns) == list(table.columns)
     assert_array_equal(monitor.fit(X).predict(X), clone(monitor).fit_predict(X))
-
-
-def test_contributions_of_a_pca_name_the_column():
-    monitor = Monitor(PCA(3, scale="unit")).fit(X)
-    table, parts = monitor.statistics(NEW[:50]), monitor.contributions(NEW[:50])
-    for row in range(50):
-        of_spe = table["SPE"][row] / table["SPE limit"][row] > table["T2"][row] / table["T2 limit"][row]
-        values = parts["SPE" if of_spe else "T2"][row]
-        assert table["contributor 1"][row] == f"x{np.argmax(values)}"
 
 
 def test_the_linear_kernel_gives_the_statistics_of_pca():
@@ -325,12 +313,29 @@ def test_kernel_statistics_and_gradients_are_their_definitions():
         assert_allclose(parts["SPE"][:, j], (0.5 * by_spe) ** 2, atol=1e-8)
 
 
-def test_kernels_without_derivatives_have_no_contributors():
+def test_kernels_without_derivatives_or_spe():
     model = KernelPCA(2, kernel=lambda x, y: float(np.exp(-np.abs(x - y).sum() / 9)))
     monitor = Monitor(model).fit(X[:40])
     assert set(monitor.statistics(NEW[:5])["contributor 1"]) == {""}
     with pytest.raises(UnavailableError, match=r"contributions need the derivative of the kernel\. The"):
         monitor.contributions(NEW[:5])
+    K = X[:60] @ X[:60].T
+    random = KernelPCA(2, kernel="rbf", gamma=0.01, solver="random-features", n_landmarks=50, random_state=0)
+    for model, rows, said in (
+        (KernelPCA(2, kernel="precomputed"), K, "a precomputed kernel has no k"),
+        (random, X[:60], "no SPE with random features"),
+        (KernelPCA(2), sparse.csr_array(X[:60]), "no SPE for a kernel PCA of sparse rows"),
+    ):
+        monitor = Monitor(model, alpha=0.1).fit(rows)
+        scores = monitor.model_.transform(rows)
+        expected = (scores**2 / monitor.model_.explained_variance_).sum(axis=1)
+        table = monitor.statistics(rows, rows="auto")
+        assert_allclose(table["T2"], expected)
+        assert table["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
+        assert ("SPE" in table.columns, said in str(monitor.limits_)) == (False, True)
+        assert set(table["contributor 1"]) == {""}
+        with pytest.raises(UnavailableError, match=r"contributions need the derivative of the kernel\."):
+            monitor.contributions(rows)
 
 
 def test_all_components_leave_no_spe_but_rounding():
@@ -368,7 +373,7 @@ def test_variances_that_the_model_does_not_know_follow_from_the_rows_of_the_fit(
     assert limit(Monitor(fitted).fit(rows)) is None
 
 
-def test_a_stream_forgets():
+def test_a_stream_forgets_and_has_limits_when_it_has_a_model():
     drift = [process(100, seed) * (1 + 0.1 * seed) for seed in range(30)]
     monitor = Monitor(PCA(3, forgetting=0.7), alpha=0.05)
     for batch in drift:
@@ -393,6 +398,14 @@ def test_a_stream_forgets():
     assert fitted.n_samples_ == 1500
     assert following.model_.n_samples_ == 1800
     assert not hasattr(Monitor(KernelPCA(2)), "partial_fit")
+    monitor = Monitor(PCA(1), alpha=0.2)
+    monitor.partial_fit(X[:1])
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        monitor.predict(X[:1])
+    for row in X[1:12]:
+        monitor.partial_fit(row[None])
+    assert monitor.limits_.held_out == 10
+    assert monitor.predict(X[:1]).shape == (1,)
 
 
 def test_earlier_rows_are_columns():
@@ -585,17 +598,6 @@ def test_tensors_give_the_same():
         assert_array_equal(predicted, expected.predict(NEW[:50]))
 
 
-def test_a_stream_of_single_rows_has_limits_when_it_has_a_model():
-    monitor = Monitor(PCA(1), alpha=0.2)
-    monitor.partial_fit(X[:1])
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        monitor.predict(X[:1])
-    for row in X[1:12]:
-        monitor.partial_fit(row[None])
-    assert monitor.limits_.held_out == 10
-    assert monitor.predict(X[:1]).shape == (1,)
-
-
 def test_a_monitor_of_the_model_alone():
     model = PCA(3).fit(X)
     monitor = monitor_of(model, alpha=0.05)
@@ -656,26 +658,6 @@ def test_a_reference_period_fits_the_model_again_and_sets_the_limits():
         monitor_of(model, table, reference=("1", "50"), normal=X[:100])
 
 
-def test_kernels_without_spe_have_t2():
-    K = X[:60] @ X[:60].T
-    random = KernelPCA(2, kernel="rbf", gamma=0.01, solver="random-features", n_landmarks=50, random_state=0)
-    for model, rows, said in (
-        (KernelPCA(2, kernel="precomputed"), K, "a precomputed kernel has no k"),
-        (random, X[:60], "no SPE with random features"),
-        (KernelPCA(2), sparse.csr_array(X[:60]), "no SPE for a kernel PCA of sparse rows"),
-    ):
-        monitor = Monitor(model, alpha=0.1).fit(rows)
-        scores = monitor.model_.transform(rows)
-        expected = (scores**2 / monitor.model_.explained_variance_).sum(axis=1)
-        table = monitor.statistics(rows, rows="auto")
-        assert_allclose(table["T2"], expected)
-        assert table["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
-        assert ("SPE" in table.columns, said in str(monitor.limits_)) == (False, True)
-        assert set(table["contributor 1"]) == {""}
-        with pytest.raises(UnavailableError, match=r"contributions need the derivative of the kernel\."):
-            monitor.contributions(rows)
-
-
 def test_refusals():
     for model in (gramian.Whitener(), None):
         with pytest.raises(ParameterError, match=r", but must be a PCA or a KernelPCA\."):
@@ -706,17 +688,6 @@ def test_refusals():
         warnings.simplefilter("ignore", gramian.errors.RankWarning)
         with pytest.raises(DataError, match="The model has rank 0: its rows do not vary, so no row"):
             Monitor(PCA(1)).fit(np.ones((30, 3)))
-
-
-def test_columns_that_somebody_named_like_those_of_earlier_rows_are_no_lags():
-    X = np.random.default_rng(0).standard_normal((60, 4))
-    for names, lags in (
-        (["a", "b", "a (1 row before)", "b (1 row before)"], 1),
-        (["a", "b", "c", "temperature (2 rows before)"], 0),
-        (["a", "b", "c", "d"], 0),
-    ):
-        assert lags_of(PCA(2).fit(pd.DataFrame(X, columns=names))) == lags
-    assert lags_of(PCA(2).fit(X)) == 0
 
 
 def plant(n, seed):
@@ -763,7 +734,7 @@ def test_lags_warn_of_rows_that_are_not_at_equal_distances():
     monitor.predict(Table(frame.to_numpy(), tuple("abcdefghi"), tuple(f"{i}" for i in range(400))))
 
 
-def test_longest_runs_are_those_of_a_loop():
+def test_runs_and_lags_are_those_of_a_loop():
     rng = np.random.default_rng(0)
     for n in (1, 2, 50):
         Z = rng.integers(0, 3, (n, 4)) * np.array([1, 0, 0.5, 1])
@@ -771,6 +742,14 @@ def test_longest_runs_are_those_of_a_loop():
         for j, (length, begin) in enumerate(zip(*longest_runs(Z), strict=True)):
             lengths = [next((m for m in range(1, n - i) if Z[i + m, j] != Z[i, j]), n - i) for i in range(n)]
             assert (length, begin) == (max(lengths), int(np.argmax(lengths)))
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    for names, lags in (
+        (["a", "b", "a (1 row before)", "b (1 row before)"], 1),
+        (["a", "b", "c", "temperature (2 rows before)"], 0),
+        (["a", "b", "c", "d"], 0),
+    ):
+        assert lags_of(PCA(2).fit(pd.DataFrame(X, columns=names))) == lags
+    assert lags_of(PCA(2).fit(X)) == 0
 
 
 def test_a_sensor_that_freezes_is_named(tmp_path):
@@ -843,9 +822,6 @@ def test_rows_are_named_by_any_index():
             assert list(result["row"]) == list(index) if index.nlevels == 1 else True
             assert str(result["row"][41]) == str(index[41])
             assert str(result.events["start"][0]) == str(index[result.events.runs[0].start])
-
-
-def test_digits_that_are_no_time_are_names():
     X = np.random.default_rng(0).normal(size=(40, 3))
     names = tuple(f"2024-05-01 {hour}:99" for hour in range(60, 100))
     monitor = gramian.Monitor(gramian.PCA(1)).fit(X)

@@ -113,7 +113,7 @@ def test_statistics_of_incomplete_rows_are_their_definitions():
     assert_array_equal(np.isnan(complete_only).all(axis=1), np.isnan(C).any(axis=1))
 
 
-def test_equally_probable_values():
+def test_limits_are_their_formulas():
     for degrees in (1, 2, 7):
         for p in (0.3, 0.05, 0.005):
             value = equally_probable(np.array([stats.chi2.isf(p, degrees)]), np.array([degrees]), 8)
@@ -122,9 +122,6 @@ def test_equally_probable_values():
     far = equally_probable(np.array([1e8, 1e9]), np.array([3, 3]), 8)
     assert np.isfinite(far).all()
     assert far[1] > far[0] > 1e6
-
-
-def test_limits_are_their_formulas():
     n, k, a = 60, 3, 0.05
     beta = (n - 1) ** 2 / n * stats.beta.ppf(1 - a, k / 2, (n - k - 1) / 2)
     F = k * (n - 1) * (n + 1) / (n * (n - k)) * stats.f.ppf(1 - a, k, n - k)
@@ -143,9 +140,6 @@ def test_limits_are_their_formulas():
     assert_allclose(spe_limit(a, 1e-200 * left), 1e-200 * spe_limit(a, left))
     assert_allclose(box_limit(a, 2.0, 0.5), 0.125 * stats.chi2.ppf(1 - a, 16))
     assert box_limit(a, 2.0, 0.0) == 2.0
-
-
-def test_the_limit_of_jackson_and_mudholkar_has_no_gap_where_its_power_is_zero():
     # One large and many small variances: h passes 0.
     powers = []
     for small in np.linspace(0.02, 0.6, 200):
@@ -178,7 +172,7 @@ def test_empirical_limits_hold_for_both_statistics_together():
     assert empirical_limits(0.5, np.empty((0, 2)), np.empty(0)) is None
 
 
-def test_weights_of_held_out_rows_are_repetitions():
+def test_folds_and_weights_of_held_out_rows():
     values, weights = RNG.normal(size=(50, 2)) ** 2, RNG.integers(1, 4, size=50)
     repeated = np.repeat(values, weights, axis=0)
     # The largest weight of one row is what a new row counts for each statistic; repeated rows count 1 each.
@@ -190,6 +184,11 @@ def test_weights_of_held_out_rows_are_repetitions():
     recent = np.concatenate([np.zeros(50), np.ones(50)])
     both = np.concatenate([values + 100, values])
     assert_array_equal(empirical_limits(0.1, both, recent), empirical_limits(0.1, values, np.ones(50)))
+    # Medians differ from 7 by 1 over the rows of the fit, to either side: 7 + 80 / 80, 7 - 80 / 100.
+    held_out, own = RNG.chisquare(2, size=(100, 1)), RNG.chisquare(2, size=(100, 1))
+    held_out, own = held_out * (8 / np.median(held_out)), own * (6.2 / np.median(own))
+    assert_allclose(of_all_rows(held_out, own, 0.8), held_out * 7.8 / 8)
+    assert_array_equal(of_all_rows(0 * held_out, 0 * own, 0.8), 0 * held_out)
 
 
 def known(**more):
@@ -233,7 +232,7 @@ def test_limits_side_by_side_and_what_decides():
     assert "400 held-out rows are too few for an empirical limit at 0.47 %, which needs 422" in str(few)
 
 
-def test_without_spe_or_without_all_variances():
+def test_without_spe_or_all_variances_and_top_contributors():
     alone = control_limits(
         0.05,
         known(without_spe="There is no SPE.", held_out=RNG.chisquare(2, size=(99, 1)), weights=np.ones(99)),
@@ -248,9 +247,12 @@ def test_without_spe_or_without_all_variances():
     nothing = control_limits(0.05, known(discarded=None, held_out=np.empty((0, 2)), weights=np.empty(0)))
     assert nothing.deciding()["SPE"] == np.inf
     assert "SPE has no limit: the fit did not compute all discarded variances" in str(nothing)
+    values = np.array([[0.1, 3.0, -5.0, 2.0], [-1.0, 0.0, -2.0, 4.0]])
+    assert_array_equal(top_contributors(values), [[1, 3, 0], [3, -1, -1]])
+    assert_array_equal(top_contributors(values[:, :2]), [[1, 0, -1], [-1, -1, -1]])
 
 
-def test_a_sentence_where_theory_and_held_out_rows_disagree():
+def test_limits_that_disagree_or_have_few_rows():
     wide = known(held_out=RNG.chisquare(2, size=(2000, 2)) * [3, 1], weights=np.ones(2000))
     theory = {one.method: one.value for one in control_limits(0.01, wide).limits if one.rows == "new"}
     rate = np.mean((wide.held_out > [theory["F"], theory["Jackson-Mudholkar"]]).any(axis=1))
@@ -262,9 +264,6 @@ def test_a_sentence_where_theory_and_held_out_rows_disagree():
     # Ten alarms where five were expected are no contradiction.
     few = known(held_out=RNG.chisquare(2, size=(100, 2)), weights=np.ones(100))
     assert control_limits(0.05, few).sentences == ()
-
-
-def test_limits_of_few_rows_allow_for_the_error_of_their_moments():
     # Gamma distributed SPE: limits of few rows are exceeded as often as asked for, on average.
     for m in (15, 30, 100):
         for h in (3, 8):
@@ -272,14 +271,6 @@ def test_limits_of_few_rows_allow_for_the_error_of_their_moments():
             limits = [box_limit(0.02, row.mean(), row.var(ddof=1), m) for row in SPE]
             assert stats.chi2.sf(limits, h).mean() == pytest.approx(0.02, rel=0.3), (m, h)
     assert_allclose(box_limit(0.02, 3.0, 2.0, 1e9), box_limit(0.02, 3.0, 2.0), rtol=1e-6)
-
-
-def test_statistics_of_folds_are_those_of_a_model_of_all_rows():
-    # Medians differ from 7 by 1 over the rows of the fit, to either side: 7 + 80 / 80, 7 - 80 / 100.
-    held_out, own = RNG.chisquare(2, size=(100, 1)), RNG.chisquare(2, size=(100, 1))
-    held_out, own = held_out * (8 / np.median(held_out)), own * (6.2 / np.median(own))
-    assert_allclose(of_all_rows(held_out, own, 0.8), held_out * 7.8 / 8)
-    assert_array_equal(of_all_rows(0 * held_out, 0 * own, 0.8), 0 * held_out)
 
 
 def autoregressive(phi, m, seed=0):
@@ -338,9 +329,3 @@ def test_rows_that_depend_on_their_neighbours_count_as_fewer():
     assert control_limits(0.05, known()).effective_rows == 400
     alone = control_limits(0.05, known(held_out=np.empty((0, 2)), weights=np.empty(0)))
     assert alone.effective_rows is None
-
-
-def test_top_contributors():
-    values = np.array([[0.1, 3.0, -5.0, 2.0], [-1.0, 0.0, -2.0, 4.0]])
-    assert_array_equal(top_contributors(values), [[1, 3, 0], [3, -1, -1]])
-    assert_array_equal(top_contributors(values[:, :2]), [[1, 0, -1], [-1, -1, -1]])

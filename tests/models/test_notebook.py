@@ -43,11 +43,15 @@ def test_a_fitted_model_tells_plan_variance_and_certificate():
         assert set(pca._repr_mimebundle_()) == {"text/plain"}
 
 
-def test_every_decomposition_shows_itself():
+def test_every_decomposition_shows_itself_and_long_tables_end():
     for model in (gramian.KernelPCA(2, kernel="rbf"), gramian.Whitener(), gramian.PCA(1)):
         assert "Certificate: " not in shown(model)
         assert "Certificate: holds" in shown(model.fit(X))
     assert "Certificate: holds" in shown(gramian.PCA(2).partial_fit(X))
+    rows = [(j, j > 3) for j in range(1000)]
+    page = gramian.core.notebook.as_html([gramian.core.notebook.Grid(("j", "ok"), rows)])
+    assert page.count("<tr>") == 1 + gramian.core.notebook.MOST_ROWS
+    assert f"and {1000 - gramian.core.notebook.MOST_ROWS} more" in page
 
 
 @pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")
@@ -145,13 +149,6 @@ def test_names_of_columns_are_text_in_every_table():
         "<script"
         not in pca._repr_mimebundle_()["text/html"].partition("</style>")[2].partition("<b>2 comp")[2]
     )
-
-
-def test_long_tables_end():
-    rows = [(j, j > 3) for j in range(1000)]
-    page = gramian.core.notebook.as_html([gramian.core.notebook.Grid(("j", "ok"), rows)])
-    assert page.count("<tr>") == 1 + gramian.core.notebook.MOST_ROWS
-    assert f"and {1000 - gramian.core.notebook.MOST_ROWS} more" in page
 
 
 def test_a_notebook_shows_the_figure_as_any_of_matplotlib():

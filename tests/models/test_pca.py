@@ -132,18 +132,15 @@ def test_scale_far_from_one_changes_nothing(solver):
         assert_allclose(model.inverse_transform(model.transform(X)), X, atol=0.5 * scale)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_float32_up_to_its_range(solver):
-    for scale in [1e-36, 1e-30, 1e30, 1e37]:
-        X = (SPECTRA["separated"] * scale).astype(np.float32)
-        model = PCA(3, solver=solver, random_state=0).fit(X)
-        assert_allclose(model.explained_variance_, np.array([100, 25, 9]) / 59 * scale**2, rtol=1e-4)
-        C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
-        W = model.components_.astype(np.float64)
-        assert_allclose(model.transform(X), C @ W.T, atol=1e-5 * scale)
-
-
-def test_a_column_beyond_the_range_is_refused():
+def test_float32_up_to_its_range_and_not_beyond():
+    for solver in SOLVERS:
+        for scale in [1e-36, 1e-30, 1e30, 1e37]:
+            X = (SPECTRA["separated"] * scale).astype(np.float32)
+            model = PCA(3, solver=solver, random_state=0).fit(X)
+            assert_allclose(model.explained_variance_, np.array([100, 25, 9]) / 59 * scale**2, rtol=1e-4)
+            C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+            W = model.components_.astype(np.float64)
+            assert_allclose(model.transform(X), C @ W.T, atol=1e-5 * scale)
     for solver, scale in product(SOLVERS, [1e160, 1e-170, 1e300]):
         with pytest.raises(DataError, match=r"column 0 is .* Divide it by"):
             PCA(3, solver=solver).fit(SPECTRA["separated"] * scale)
@@ -175,7 +172,7 @@ def test_components_beyond_the_rank_are_nothing(solver):
         assert_allclose(white.inverse_transform(white.transform(X)), X, atol=60 * eps)
 
 
-def test_constant_data_has_no_components():
+def test_constant_data_has_no_components_and_signs_are_fixed():
     for solver, value in product(SOLVERS, [0.0, 7.3, 0.1, -1e30]):
         X = np.full((7, 3), value)
         with pytest.warns(RankWarning, match="rank 0"):
@@ -187,6 +184,14 @@ def test_constant_data_has_no_components():
         assert_allclose(model.components_ @ model.components_.T, np.eye(2), atol=1e-14)
         assert_allclose(model.inverse_transform(model.transform(X)), X, rtol=1e-15)
         assert model.constant_features_.tolist() == [0, 1, 2]
+    for solver, dtype in product(SOLVERS, [np.float64, np.float32]):
+        X = SPECTRA["separated"].astype(dtype)
+        for data in (X, -X):
+            W = PCA(5, solver=solver, random_state=0).fit(data).components_
+            size = np.abs(W)
+            near = size >= (1 - (1e-6 if dtype == np.float64 else 1e-3)) * size.max(axis=1)[:, None]
+            first = near.argmax(axis=1)
+            assert (W[np.arange(5), first] > 0).all()
 
 
 def test_the_layout_and_the_type_of_the_array_do_not_matter():
@@ -206,17 +211,6 @@ def test_the_layout_and_the_type_of_the_array_do_not_matter():
         assert model.components_.dtype == np.dtype(out)
         assert_allclose(model.explained_variance_, expected, rtol=1e-6)
     assert PCA(1).fit(whole > 100).n_components_ == 1
-
-
-def test_signs_are_fixed():
-    for solver, dtype in product(SOLVERS, [np.float64, np.float32]):
-        X = SPECTRA["separated"].astype(dtype)
-        for data in (X, -X):
-            W = PCA(5, solver=solver, random_state=0).fit(data).components_
-            size = np.abs(W)
-            near = size >= (1 - (1e-6 if dtype == np.float64 else 1e-3)) * size.max(axis=1)[:, None]
-            first = near.argmax(axis=1)
-            assert (W[np.arange(5), first] > 0).all()
 
 
 @pytest.mark.parametrize("shape", [(1500, 800), (600, 1500)])
@@ -282,15 +276,26 @@ def test_krylov_that_stalls_hands_over(shape):
     assert model.certificate_.ok
 
 
-@pytest.mark.parametrize("shape", [(2000, 800), (800, 2000)])
-def test_krylov_grows_until_a_fraction_is_reached(shape):
-    singular = 10 * 0.9 ** np.arange(200)
-    X = spectrum_matrix(*shape, singular, seed=17)
-    share = np.cumsum(singular**2) / (singular**2).sum()
-    model = PCA(0.9, solver="krylov", random_state=0).fit(X)
-    assert model.spectrum_.route == "krylov"
-    assert model.n_components_ == int(np.searchsorted(share, 0.9)) + 1
-    assert_allclose(model.singular_values_, singular[: model.n_components_], rtol=1e-9)
+def test_a_fraction_keeps_the_least_number_that_reaches_it():
+    for shape in [(2000, 800), (800, 2000)]:
+        singular = 10 * 0.9 ** np.arange(200)
+        X = spectrum_matrix(*shape, singular, seed=17)
+        share = np.cumsum(singular**2) / (singular**2).sum()
+        model = PCA(0.9, solver="krylov", random_state=0).fit(X)
+        assert model.spectrum_.route == "krylov"
+        assert model.n_components_ == int(np.searchsorted(share, 0.9)) + 1
+        assert_allclose(model.singular_values_, singular[: model.n_components_], rtol=1e-9)
+    for solver in SOLVERS:
+        for shape in [(60, 20), (20, 60)]:
+            X = spectrum_matrix(*shape, [3, 2, 2, 1, 1, 1], seed=19)
+            share = np.cumsum([9, 4, 4, 1, 1, 1]) / 20
+            for fraction, k in [(0.01, 1), (0.45, 1), (0.46, 2), (0.65, 2), (0.95, 5), (0.999999, 6)]:
+                model = PCA(fraction, solver=solver, random_state=0).fit(X)
+                assert model.n_components_ == k
+                assert_allclose(model.explained_variance_ratio_.sum(), share[k - 1])
+            for half in (np.float32(0.5), Fraction(1, 2)):
+                assert PCA(half, solver=solver).fit(X).n_components_ == 2
+            assert PCA(np.int64(3), solver=solver).fit(X).n_components_ == 3
 
 
 FIRST = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
@@ -355,30 +360,6 @@ def test_eigenfaces(data_dir):
     assert_allclose(errors(dog), [0.468, 0.416, 0.357], atol=5e-4)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_fraction_keeps_the_least_number_that_reaches_it(solver):
-    for shape in [(60, 20), (20, 60)]:
-        X = spectrum_matrix(*shape, [3, 2, 2, 1, 1, 1], seed=19)
-        share = np.cumsum([9, 4, 4, 1, 1, 1]) / 20
-        for fraction, k in [(0.01, 1), (0.45, 1), (0.46, 2), (0.65, 2), (0.95, 5), (0.999999, 6)]:
-            model = PCA(fraction, solver=solver, random_state=0).fit(X)
-            assert model.n_components_ == k
-            assert_allclose(model.explained_variance_ratio_.sum(), share[k - 1])
-        for half in (np.float32(0.5), Fraction(1, 2)):
-            assert PCA(half, solver=solver).fit(X).n_components_ == 2
-        assert PCA(np.int64(3), solver=solver).fit(X).n_components_ == 3
-
-
-def test_other_n_components_are_refused():
-    X = np.random.default_rng(0).standard_normal((20, 9))
-    for value in (12, 0, -1, 1.5, 0.0, 1.0, np.nan, True, np.bool_(True), "mel", [2], np.array([3]), {}, 2j):
-        for solver in SOLVERS:
-            with pytest.raises(ParameterError, match="n_components"):
-                PCA(value, solver=solver).fit(X)
-        with pytest.raises(ParameterError, match="n_components"):
-            PCA(value).plan(X)
-
-
 REFUSED = {
     "is not known. Allowed:": [{"solver": "svd"}, {"solver": "covarance"}, {"solver": None}],
     "is not known. Allowed: 'unit'": [{"scale": "unti"}],
@@ -396,12 +377,19 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("message", REFUSED)
-def test_other_parameters_are_refused(message):
+def test_other_parameters_are_refused():
+    for message in REFUSED:
+        X = np.random.default_rng(0).standard_normal((20, 9))
+        for parameters in REFUSED[message]:
+            with pytest.raises(ParameterError, match=re.escape(message)):
+                PCA(**parameters).fit(X)
     X = np.random.default_rng(0).standard_normal((20, 9))
-    for parameters in REFUSED[message]:
-        with pytest.raises(ParameterError, match=re.escape(message)):
-            PCA(**parameters).fit(X)
+    for value in (12, 0, -1, 1.5, 0.0, 1.0, np.nan, True, np.bool_(True), "mel", [2], np.array([3]), {}, 2j):
+        for solver in SOLVERS:
+            with pytest.raises(ParameterError, match="n_components"):
+                PCA(value, solver=solver).fit(X)
+        with pytest.raises(ParameterError, match="n_components"):
+            PCA(value).plan(X)
 
 
 def test_divisors_far_from_one_are_for_float64():
@@ -419,7 +407,7 @@ def test_divisors_far_from_one_are_for_float64():
         PCA(scale=[1e-90] * 9).fit(np.ones((20, 9), np.float32))
 
 
-def test_ddof_divides_by_n_minus_ddof():
+def test_ddof_divides_by_n_minus_ddof_and_without_centring_moments_are_second():
     for solver in SOLVERS:
         X = SPECTRA["separated"]
         unbiased, biased = (PCA(4, ddof=ddof, solver=solver).fit(X) for ddof in (1, 0))
@@ -428,6 +416,15 @@ def test_ddof_divides_by_n_minus_ddof():
         assert_allclose(biased.reconstruction_error_, unbiased.reconstruction_error_)
         assert_allclose(biased.components_, unbiased.components_, atol=1e-12)
         assert_allclose(PCA(1, ddof=5).fit(X).explained_variance_ * 55, 100)
+    for solver in SOLVERS:
+        X = SPECTRA["separated"] + np.linspace(-2, 3, 20)
+        model = PCA(4, center=False, solver=solver, random_state=0).fit(X)
+        _, values, vectors = definition(X, center=False)
+        assert_allclose(model.explained_variance_, values[:4], rtol=1e-11)
+        assert_subspaces(model.components_, values, vectors, 1e-12)
+        assert (model.mean_ == 0).all()
+        assert_allclose(model.transform(X), X @ model.components_.T, atol=1e-11)
+        assert_allclose(model.explained_variance_ratio_, values[:4] / values.sum())
 
 
 @pytest.mark.parametrize("scale", ["unit", "pareto", "array"])
@@ -465,19 +462,7 @@ def test_scaled_columns(scale):
             assert_allclose(model.total_variance_, 5.0, rtol=1e-5)
 
 
-def test_without_centring_it_is_about_second_moments():
-    for solver in SOLVERS:
-        X = SPECTRA["separated"] + np.linspace(-2, 3, 20)
-        model = PCA(4, center=False, solver=solver, random_state=0).fit(X)
-        _, values, vectors = definition(X, center=False)
-        assert_allclose(model.explained_variance_, values[:4], rtol=1e-11)
-        assert_subspaces(model.components_, values, vectors, 1e-12)
-        assert (model.mean_ == 0).all()
-        assert_allclose(model.transform(X), X @ model.components_.T, atol=1e-11)
-        assert_allclose(model.explained_variance_ratio_, values[:4] / values.sum())
-
-
-def test_whitened_scores_have_identity_covariance():
+def test_scores_are_white_and_give_the_data_back():
     for solver, scale in product(SOLVERS, [None, "unit"]):
         X = SPECTRA["graded"]
         model = PCA(4, whiten=True, scale=scale, solver=solver, random_state=0)
@@ -487,9 +472,6 @@ def test_whitened_scores_have_identity_covariance():
         assert_allclose(model.transform(X), Z, atol=1e-8)
         plain = PCA(4, scale=scale, solver=solver, random_state=0).fit(X)
         assert_allclose(model.inverse_transform(Z), plain.inverse_transform(plain.transform(X)), atol=1e-9)
-
-
-def test_reconstruction_error_is_the_mean_square_over_the_rows():
     for solver, k in product(SOLVERS, [1, 3, 20]):
         X = SPECTRA["separated"]
         with warnings.catch_warnings():
@@ -502,9 +484,19 @@ def test_reconstruction_error_is_the_mean_square_over_the_rows():
         back = scaled.inverse_transform(scaled.transform(X))
         error = (((X - back) / scaled.scale_) ** 2).sum(axis=1).mean()
         assert_allclose(scaled.reconstruction_error_, error, rtol=1e-10)
+    for solver in SOLVERS:
+        for name in ("separated", "separated, wide", "one constant column", "two rows"):
+            X = SPECTRA[name]
+            model = PCA(solver=solver).fit(X)
+            assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
+    model = PCA(3).fit(SPECTRA["separated"])
+    scores = np.where(np.random.default_rng(0).random((5, 3)) < 0.5, 1.5, 0)
+    assert_array_equal(model.inverse_transform(sp.csr_matrix(scores)), model.inverse_transform(scores))
+    with pytest.raises(DataError, match=r"X has 2 columns, but inverse_transform takes 3 scores\."):
+        model.inverse_transform(scores[:, :2])
 
 
-def test_the_probabilistic_model_is_that_of_scikit_learn():
+def test_the_probabilistic_model_is_that_of_scikit_learn_in_units_of_the_data():
     for solver, shape, k in covering(SOLVERS, [(80, 6), (9, 30)], [1, 3, None]):
         singular = [7, 5, 3, 2, 1, 0.5][: min(shape[0] - 1, shape[1])]
         X = spectrum_matrix(*shape, singular, seed=21, mean=0.5)
@@ -524,9 +516,6 @@ def test_the_probabilistic_model_is_that_of_scikit_learn():
         assert_allclose(ours.score(X), peer.score(X), rtol=1e-8)
         normal = multivariate_normal(ours.mean_, ours.get_covariance())
         assert_allclose(ours.score_samples(new), normal.logpdf(new), rtol=1e-8)
-
-
-def test_the_likelihood_of_scaled_data_is_in_units_of_the_data():
     X = np.random.default_rng(23).standard_normal((50, 4)) * [1, 10, 0.1, 5] + 3
     model = PCA(2, scale="unit").fit(X)
     assert_allclose(np.diag(PCA(scale="unit").fit(X).get_covariance()), X.var(0, ddof=1))
@@ -549,7 +538,7 @@ def test_a_summary_is_the_table_of_variances_and_says_what_is_not_met():
     assert not model.certificate_.ok
 
 
-def test_the_plan_is_what_fit_follows():
+def test_the_plan_is_what_fit_follows_and_needs_only_a_shape():
     for solver, k in product(SOLVERS, [None, 2, 0.9]):
         for shape in [(60, 20), (20, 60), (210, 200)]:
             X = np.random.default_rng(0).standard_normal(shape)
@@ -559,6 +548,18 @@ def test_the_plan_is_what_fit_follows():
             assert model.fit(X).plan_ == plan
             if solver not in ("auto", "krylov"):
                 assert plan.solver == model.spectrum_.route == solver
+    rng = np.random.default_rng(7)
+    for shape in ((40, 9), (9, 400)):
+        X = rng.standard_normal(shape)
+        for model in (PCA(3), PCA(0.9), PCA("parallel")):
+            assert str(model.plan(X)) == str(model.plan(shape)) == str(model.plan(np.full(shape, np.nan)))
+    lines = PCA(3).plan((10**6, 10**4)).matrices
+    assert lines[0].startswith("covariance matrix, 10,000 x 10,000, O(n d^2 + d^3): about ")
+    assert lines[1].startswith("dual Gram matrix, 1,000,000 x 1,000,000, O(n^2 d + n^3): about ")
+    assert PCA(3).fit(X).plan_.matrices == ()
+    for shape in [(1, 5), (5, 0)]:
+        with pytest.raises(ParameterError, match="must be a whole number of at least"):
+            PCA().plan(shape)
 
 
 def test_a_route_that_does_not_fit_is_refused_before_work(monkeypatch, tmp_path):
@@ -589,32 +590,7 @@ def test_fit_transform_is_fit_then_transform(name):
         assert_allclose(together, apart, atol=rounding * np.abs(apart).max())
 
 
-def test_all_components_give_the_data_back():
-    for solver in SOLVERS:
-        for name in ("separated", "separated, wide", "one constant column", "two rows"):
-            X = SPECTRA[name]
-            model = PCA(solver=solver).fit(X)
-            assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
-    model = PCA(3).fit(SPECTRA["separated"])
-    scores = np.where(np.random.default_rng(0).random((5, 3)) < 0.5, 1.5, 0)
-    assert_array_equal(model.inverse_transform(sp.csr_matrix(scores)), model.inverse_transform(scores))
-    with pytest.raises(DataError, match=r"X has 2 columns, but inverse_transform takes 3 scores\."):
-        model.inverse_transform(scores[:, :2])
-
-
-def test_same_random_state_same_result():
-    X = spectrum_matrix(900, 500, 10 * 0.95 ** np.arange(100), seed=25)
-    first, second = (PCA(4, solver="krylov", random_state=7).fit(X) for _ in range(2))
-    assert first.spectrum_.route == "krylov"
-    assert_allclose(first.components_, second.components_, atol=1e-12)
-    assert_allclose(first.explained_variance_, second.explained_variance_, rtol=1e-13)
-    for state in (np.random.RandomState(0), np.random.default_rng(0), 5, None):
-        other = PCA(4, solver="krylov", random_state=state).fit(X)
-        assert_allclose(other.explained_variance_, first.explained_variance_, rtol=1e-6)
-        assert_allclose(other.components_, first.components_, atol=1e-4)
-
-
-def test_array_kinds_through_krylov(array_kind):
+def test_array_kinds_through_krylov_beyond_the_rank_and_with_holes(array_kind):
     for shape in [(900, 500), (500, 900)]:
         singular = np.r_[9.0, 7, 5, 4, 3 * 0.95 ** np.arange(100)]
         data = spectrum_matrix(*shape, singular, seed=26)
@@ -622,18 +598,12 @@ def test_array_kinds_through_krylov(array_kind):
         assert model.spectrum_.route == "krylov"
         assert_allclose(as_float64(model.singular_values_), singular[:4], rtol=1e-5)
         assert array_kind.same(model.components_) or array_kind.name == "numpy-read-only"
-
-
-def test_array_kinds_beyond_the_rank(array_kind):
     X = array_kind.make(spectrum_matrix(30, 8, [3, 1], seed=27))
     with pytest.warns(RankWarning, match="rank 2"):
         model = PCA(4, whiten=True).fit(X)
     scores = gramian.core.arrays.to_numpy(model.transform(X))
     assert (scores[:, 2:] == 0).all()
     assert_allclose(np.cov(scores[:, :2].T), np.eye(2), atol=1e-5)
-
-
-def test_array_kinds_map_rows_with_holes_where_that_was_asked_for(array_kind):
     X = SPECTRA["separated"].copy()
     X[3, 5] = np.nan
     model = PCA(2, missing="projection").fit(array_kind.make(SPECTRA["separated"]))
@@ -705,7 +675,7 @@ def test_sparse_data_is_centred_without_being_densified(monkeypatch, solver, sha
         assert_allclose(apart, C @ model.components_.T, atol=1000 * eps * top)
 
 
-def test_sparse_data_may_be_tiny_or_huge():
+def test_sparse_data_may_be_tiny_or_huge_and_one_seed_gives_one_result():
     dense = np.where(np.random.default_rng(29).random((60, 9)) < 0.4, SPECTRA["separated"][:, :9], 0)
     plain = PCA(3).fit(dense)
     for scale in (1e-95, 1.0, 1e95):
@@ -713,6 +683,15 @@ def test_sparse_data_may_be_tiny_or_huge():
             model = PCA(3, solver=solver, random_state=0).fit(sp.csr_matrix(dense * scale))
             expected = plain.explained_variance_ * scale**2
             assert_allclose(model.explained_variance_, expected, rtol=1e-10)
+    X = spectrum_matrix(900, 500, 10 * 0.95 ** np.arange(100), seed=25)
+    first, second = (PCA(4, solver="krylov", random_state=7).fit(X) for _ in range(2))
+    assert first.spectrum_.route == "krylov"
+    assert_allclose(first.components_, second.components_, atol=1e-12)
+    assert_allclose(first.explained_variance_, second.explained_variance_, rtol=1e-13)
+    for state in (np.random.RandomState(0), np.random.default_rng(0), 5, None):
+        other = PCA(4, solver="krylov", random_state=state).fit(X)
+        assert_allclose(other.explained_variance_, first.explained_variance_, rtol=1e-6)
+        assert_allclose(other.components_, first.components_, atol=1e-4)
 
 
 def test_files_are_read_with_their_names(tmp_path):
@@ -862,18 +841,3 @@ def test_reconstruction_errors_for_every_number_of_components():
         model.reconstruction_errors(X, [5])
     with pytest.raises(DataError, match=r"Input X contains NaN: 6 values are missing in 1 row \(1"):
         model.reconstruction_errors(np.full((1, 6), np.nan))
-
-
-def test_a_plan_needs_only_a_shape():
-    rng = np.random.default_rng(7)
-    for shape in ((40, 9), (9, 400)):
-        X = rng.standard_normal(shape)
-        for model in (PCA(3), PCA(0.9), PCA("parallel")):
-            assert str(model.plan(X)) == str(model.plan(shape)) == str(model.plan(np.full(shape, np.nan)))
-    lines = PCA(3).plan((10**6, 10**4)).matrices
-    assert lines[0].startswith("covariance matrix, 10,000 x 10,000, O(n d^2 + d^3): about ")
-    assert lines[1].startswith("dual Gram matrix, 1,000,000 x 1,000,000, O(n^2 d + n^3): about ")
-    assert PCA(3).fit(X).plan_.matrices == ()
-    for shape in [(1, 5), (5, 0)]:
-        with pytest.raises(ParameterError, match="must be a whole number of at least"):
-            PCA().plan(shape)

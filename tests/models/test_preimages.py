@@ -53,7 +53,7 @@ def squared_residual(model, x, z):
 
 
 # Without centring a large mean leaves the Gram matrix few digits for what differs.
-def test_the_linear_kernel_is_pca():
+def test_the_linear_kernel_is_pca_and_what_auto_takes():
     for (center, offset), preimage in product(
         [(True, 0.0), (True, 1e5), (False, 0.0), (False, 10.0)], ["auto", "gradient", "ridge"]
     ):
@@ -66,6 +66,18 @@ def test_the_linear_kernel_is_pca():
         assert_allclose(back, expected, rtol=0, atol=1e-12 * np.abs(A).max())
         assert_array_equal(errors, 0.0)
         assert_allclose(model.denoise(new), expected, rtol=0, atol=1e-12 * np.abs(A).max())
+    assert preimage_method("auto", Linear()).method == "exact"
+    function = preimage_method("auto", kernel_from_name(lambda x, y: float(x @ y)))
+    assert str(function) == "ridge: The derivative of the function <lambda> is not known."
+    assert preimage_method("auto", kernel_from_name("sigmoid")).reason.startswith("the kernel is not proven")
+    assert preimage_method("auto", None) == PreimageMethod("none", "a precomputed kernel has no rows.")
+    assert preimage_method("ridge", RBF(gamma=1.0)).method == "ridge"
+    K = X @ X.T
+    model = KernelPCA(2, kernel="precomputed").fit(K)
+    assert model.preimage_.method == "none"
+    for call in (model.inverse_transform, model.denoise):
+        with pytest.raises(DataError, match="A precomputed kernel has no rows, so there are no"):
+            call(model.transform(K))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -82,7 +94,7 @@ def test_residuals_are_distances_in_feature_space(kernel):
         assert_array_equal(model.inverse_transform(Z), back)
 
 
-def test_with_all_components_fitted_rows_come_back():
+def test_fitted_rows_come_back_and_noisy_ones_are_denoised():
     for kernel in ["rbf(gamma=0.05)", "poly(degree=2, gamma=0.1)", "laplacian(gamma=0.1)"]:
         model = KernelPCA(kernel=kernel).fit(X)
         back, errors = model.inverse_transform(model.transform(X), return_error=True)
@@ -91,9 +103,6 @@ def test_with_all_components_fitted_rows_come_back():
             continue
         assert_allclose(back, X, atol=1e-3)
         assert_allclose(errors, 0.0, atol=1e-4 * np.sqrt(model.kernel_.gram(X).max()))
-
-
-def test_denoising_is_the_pre_image_of_the_projection():
     for kernel in ("rbf(gamma=0.05)", "poly(degree=2, gamma=0.1)", "laplacian(gamma=0.1)", "linear"):
         model = KernelPCA(3, kernel=kernel).fit(X)
         _, errors = model.denoise(NEW, return_error=True)
@@ -103,9 +112,6 @@ def test_denoising_is_the_pre_image_of_the_projection():
         own = [squared_residual(model, x, z) for x, z in zip(NEW, model.transform(NEW), strict=True)]
         if KERNELS.get(kernel) != "ridge" and kernel != "linear":
             assert np.all(errors**2 <= np.array(own) + 1e-9)
-
-
-def test_a_noisy_circle_is_cleaned():
     rng = np.random.default_rng(0)
     angle = rng.uniform(0, 2 * np.pi, 300)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -185,7 +191,7 @@ def test_what_is_learned_is_learned_once_and_forgotten_by_a_new_fit(monkeypatch)
     assert len(calls) == 2
 
 
-def test_the_method_can_be_changed_without_a_fit():
+def test_the_method_can_be_changed_to_those_a_kernel_allows():
     model = KernelPCA(3, kernel="rbf", gamma=0.05).fit(X)
     Z = model.transform(NEW)
     entries = {}
@@ -195,9 +201,6 @@ def test_the_method_can_be_changed_without_a_fit():
     assert_array_equal(entries["auto"][0], entries["fixed-point"][0])
     assert_allclose(entries["gradient"][1], entries["fixed-point"][1], rtol=1e-4)
     assert np.all(entries["ridge"][1] >= entries["gradient"][1] - 1e-6)
-
-
-def test_methods_that_a_kernel_does_not_allow_are_refused_by_fit():
     for asked, kernel, message in [
         ("newton", "rbf", r"is not known\. Allowed:"),
         ("fixed-point", "poly", "needs a kernel of x - y alone, such"),
@@ -213,22 +216,7 @@ def test_methods_that_a_kernel_does_not_allow_are_refused_by_fit():
             model.fit(X @ X.T if kernel == "precomputed" else X)
 
 
-def test_what_auto_takes_and_that_a_precomputed_kernel_has_no_way_back():
-    assert preimage_method("auto", Linear()).method == "exact"
-    function = preimage_method("auto", kernel_from_name(lambda x, y: float(x @ y)))
-    assert str(function) == "ridge: The derivative of the function <lambda> is not known."
-    assert preimage_method("auto", kernel_from_name("sigmoid")).reason.startswith("the kernel is not proven")
-    assert preimage_method("auto", None) == PreimageMethod("none", "a precomputed kernel has no rows.")
-    assert preimage_method("ridge", RBF(gamma=1.0)).method == "ridge"
-    K = X @ X.T
-    model = KernelPCA(2, kernel="precomputed").fit(K)
-    assert model.preimage_.method == "none"
-    for call in (model.inverse_transform, model.denoise):
-        with pytest.raises(DataError, match="A precomputed kernel has no rows, so there are no"):
-            call(model.transform(K))
-
-
-def test_wrong_scores_are_refused():
+def test_wrong_scores_and_kernels_without_distances():
     model = KernelPCA(3, kernel="rbf").fit(X)
     with pytest.raises(DataError, match=r"X has 2 columns, but inverse_transform takes 3 scores\."):
         model.inverse_transform(np.zeros((4, 2)))
@@ -236,9 +224,6 @@ def test_wrong_scores_are_refused():
         model.inverse_transform(np.full((4, 3), np.nan))
     with pytest.raises(DataError, match="features"):
         model.denoise(np.zeros((4, 3)))
-
-
-def test_kernels_without_distances():
     model = KernelPCA(2, kernel="rbf(gamma=0.05) - 0.2 * linear", repair="clip").fit(X)
     assert model.preimage_.method == "ridge"
     assert model.denoise(NEW).shape == NEW.shape
@@ -279,15 +264,12 @@ def test_components_beyond_the_rank_count_for_nothing():
         assert_allclose(errors, 0.0, atol=1e-5)
 
 
-def test_extreme_units():
+def test_extreme_units_and_rows_far_outside():
     for scale, kernel in product([1e-95, 1e-40, 1e40, 1e95], ["rbf", "linear", "cosine", "laplacian"]):
         gamma = {"gamma": "median"} if kernel in ("rbf", "laplacian") else {}
         expected = KernelPCA(3, kernel=kernel, **gamma).fit(X).denoise(NEW)
         back = KernelPCA(3, kernel=kernel, **gamma).fit(X * scale).denoise(NEW * scale)
         assert_allclose(back / scale, expected, rtol=1e-6)
-
-
-def test_rows_far_outside_give_numbers_or_are_refused():
     for kernel, size in product(["rbf", "poly", "linear", "laplacian", "cosine"], [1e6, 1e100, 1e300]):
         model = KernelPCA(2, kernel=kernel).fit(X)
         with warnings.catch_warnings():
@@ -328,14 +310,11 @@ class Square(Formula):
         return DiagonalSlopes(self.diagonal(X), 4 * np.sum(X * X, axis=1)[:, None] * X)
 
 
-def test_a_kernel_of_ones_own_is_searched_like_those_of_the_library():
+def test_kernels_of_ones_own_single_components_and_pipelines():
     own = KernelPCA(3, kernel=Square() + RBF(gamma=0.05)).fit(X)
     known = KernelPCA(3, kernel="poly(degree=2, gamma=1, coef0=0) + rbf(gamma=0.05)").fit(X)
     assert own.preimage_.method == "gradient"
     assert_allclose(own.denoise(NEW), known.denoise(NEW), rtol=1e-4, atol=1e-4)
-
-
-def test_one_component_one_row_a_pipeline_and_a_copy():
     model = KernelPCA(1, kernel="rbf", gamma=0.05).fit(X)
     back, errors = model.inverse_transform([[1e6]], return_error=True)
     assert np.isfinite(back).all()

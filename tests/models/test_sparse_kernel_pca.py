@@ -44,6 +44,16 @@ def test_sparse_rows_give_the_model_of_dense_ones():
             for new in (NEW, NEW.tocsc(), sp.csr_array(NEW), NEW.toarray()):
                 assert_allclose(one.transform(new), scores, atol=1e-4)
         assert_allclose(model.fit_transform(X), model.transform(X), atol=1e-4)
+    given = X.copy()
+    model = KernelPCA(2, kernel="rbf").fit(given)
+    before = model.transform(NEW)
+    given.data[:] = 0
+    assert sp.issparse(model.X_fit_)
+    assert model.X_fit_.format == "csr"
+    assert_array_equal(model.transform(NEW), before)
+    assert_array_equal(model.X_fit_.toarray(), X.toarray())
+    model = KernelPCA(2, kernel="rbf").fit(X.astype(np.float32))
+    assert model.eigenvectors_.dtype == model.transform(NEW.astype(np.float32)).dtype == np.float32
 
 
 def test_new_rows_of_any_kind_for_a_model_of_sparse_ones(array_kind):
@@ -53,22 +63,6 @@ def test_new_rows_of_any_kind_for_a_model_of_sparse_ones(array_kind):
     assert_allclose(to_numpy(scores), model.transform(NEW), atol=1e-5)
     dense = KernelPCA(2, kernel="rbf").fit(array_kind.make(X.toarray()))
     assert_allclose(np.abs(dense.transform(NEW)), np.abs(model.transform(NEW)), atol=1e-4)
-
-
-def test_the_fitted_rows_are_the_models_own():
-    given = X.copy()
-    model = KernelPCA(2, kernel="rbf").fit(given)
-    before = model.transform(NEW)
-    given.data[:] = 0
-    assert sp.issparse(model.X_fit_)
-    assert model.X_fit_.format == "csr"
-    assert_array_equal(model.transform(NEW), before)
-    assert_array_equal(model.X_fit_.toarray(), X.toarray())
-
-
-def test_float32_stays_float32():
-    model = KernelPCA(2, kernel="rbf").fit(X.astype(np.float32))
-    assert model.eigenvectors_.dtype == model.transform(NEW.astype(np.float32)).dtype == np.float32
 
 
 def test_rows_are_never_made_dense():
@@ -96,9 +90,6 @@ def test_what_needs_the_rows_themselves_says_so():
     # New rows are made dense block by block for a model of dense ones.
     model = KernelPCA(2, kernel="laplacian").fit(X.toarray())
     assert_allclose(model.transform(NEW), model.transform(NEW.toarray()), rtol=1e-12)
-
-
-def test_there_is_no_way_back_to_sparse_rows():
     model = KernelPCA(2, kernel="rbf").fit(X)
     assert str(model.preimage_) == "none: the fitted rows are sparse."
     for back in (model.inverse_transform, model.denoise):
@@ -106,9 +97,6 @@ def test_there_is_no_way_back_to_sparse_rows():
             back(model.transform(X))
     with pytest.raises(ParameterError, match=r"needs rows\. A model fitted on sparse rows has no"):
         KernelPCA(2, preimage="ridge").fit(X)
-
-
-def test_rules_that_need_the_rows_say_so():
     result = choose_components(KernelPCA(kernel="rbf"), X)
     assert "X is sparse" in result["parallel"].sentence
     assert "X is sparse" in result["cv"].sentence

@@ -85,7 +85,20 @@ def test_genotypes_and_files_read_block_by_block(tmp_path):
     assert_allclose(model.singular_values_, PCA(3).fit(large).singular_values_, rtol=1e-9)
 
 
-def test_scale_and_offset_of_the_data_change_nothing():
+def test_scale_and_offset_change_nothing_and_what_does_not_vary():
+    flat = np.full((5, 3), 0.1)
+    with pytest.warns(RankWarning, match="rank 0"):
+        assert streamed(PCA(), np.split(flat, 5)).explained_variance_.max() == 0
+    mixed = np.column_stack([X[:, 0], np.full(90, 0.1), X[:, 1], X[:, 1]])
+    for cuts in ([1], [40], range(1, 90)):
+        model = streamed(PCA(scale="unit"), np.split(mixed, cuts))
+        assert_array_equal(model.constant_features_, [1])
+        assert model.rank_ == 2
+    twice = streamed(PCA(), [X, X])
+    assert_allclose(twice.reconstruction_error_, 0, atol=1e-20)
+    assert_allclose(
+        twice.explained_variance_ * 179 / 2, PCA().fit(X).explained_variance_ * 89, rtol=1e-9, atol=1e-13
+    )
     base = X - X.mean(axis=0)
     for scale in (1e-95, 1e-40, 1e40, 1e95):
         data = base * scale + scale
@@ -113,22 +126,6 @@ def test_scale_and_offset_of_the_data_change_nothing():
         )
 
 
-def test_what_does_not_vary():
-    flat = np.full((5, 3), 0.1)
-    with pytest.warns(RankWarning, match="rank 0"):
-        assert streamed(PCA(), np.split(flat, 5)).explained_variance_.max() == 0
-    mixed = np.column_stack([X[:, 0], np.full(90, 0.1), X[:, 1], X[:, 1]])
-    for cuts in ([1], [40], range(1, 90)):
-        model = streamed(PCA(scale="unit"), np.split(mixed, cuts))
-        assert_array_equal(model.constant_features_, [1])
-        assert model.rank_ == 2
-    twice = streamed(PCA(), [X, X])
-    assert_allclose(twice.reconstruction_error_, 0, atol=1e-20)
-    assert_allclose(
-        twice.explained_variance_ * 179 / 2, PCA().fit(X).explained_variance_ * 89, rtol=1e-9, atol=1e-13
-    )
-
-
 @pytest.mark.parametrize("forgetting", [0.9, 0.3])
 def test_forgetting_weighs_rows_as_in_numpy(forgetting):
     for cuts, ddof in product(([10, 40], range(1, 90)), (0, 1)):
@@ -148,7 +145,7 @@ def test_forgetting_weighs_rows_as_in_numpy(forgetting):
         assert model.certificate_.ok
 
 
-def test_too_few_or_forgotten_rows_are_no_model_and_say_so():
+def test_too_few_or_forgotten_rows_are_no_model_but_continue(tmp_path):
     model = PCA().partial_fit(X[:1])
     assert not hasattr(model, "components_")
     assert model.n_features_in_ == 8
@@ -162,6 +159,17 @@ def test_too_few_or_forgotten_rows_are_no_model_and_say_so():
     model = streamed(PCA(forgetting=1e-12), [X[:50], X[50:51]])
     with pytest.raises(NotFittedError, match="This PCA instance is not fitted yet: with"):
         model.transform(X)
+    path = tmp_path / "m.gramian"
+    whole = streamed(PCA(5), [X[:3], X[3:]])
+    PCA(5).partial_fit(X[:3]).save(path)
+    model = gramian.load(path)
+    with pytest.raises(DataError, match="This PCA instance is not fitted yet: 3 rows were read,"):
+        model.transform(X)
+    model.save(path)
+    model = gramian.load(path).partial_fit(X[3:])
+    assert_array_equal(model.explained_variance_, whole.explained_variance_)
+    with pytest.raises(NotFittedError, match="This PCA instance is not fitted yet"):
+        PCA(5).save(path)
 
 
 def test_nothing_is_decomposed_before_somebody_asks_and_the_plan_says_one_pass(monkeypatch):
@@ -215,20 +223,6 @@ def test_a_stream_is_copied_pickled_and_saved_at_any_time(tmp_path):
             assert_array_equal(twin.explained_variance_, twins[0].explained_variance_)
     unseen = clone(model)
     assert "_moments" not in vars(unseen)
-
-
-def test_a_stream_of_too_few_rows_is_saved_and_continues(tmp_path):
-    path = tmp_path / "m.gramian"
-    whole = streamed(PCA(5), [X[:3], X[3:]])
-    PCA(5).partial_fit(X[:3]).save(path)
-    model = gramian.load(path)
-    with pytest.raises(DataError, match="This PCA instance is not fitted yet: 3 rows were read,"):
-        model.transform(X)
-    model.save(path)
-    model = gramian.load(path).partial_fit(X[3:])
-    assert_array_equal(model.explained_variance_, whole.explained_variance_)
-    with pytest.raises(NotFittedError, match="This PCA instance is not fitted yet"):
-        PCA(5).save(path)
 
 
 def test_no_batch_is_kept_alive(array_kind):
@@ -291,7 +285,7 @@ def test_a_batch_that_raises_changes_no_attribute():
             assert all(vars(model)[name] is before[name] for name in before)
 
 
-def test_parameters_that_a_stream_cannot_have():
+def test_parameters_and_memory_that_a_stream_cannot_have():
     for settings, message in [
         ({"n_components": "parallel"}, "resamples the rows,"),
         ({"n_components": "mle", "forgetting": 0.9}, "needs rows of equal"),
@@ -307,6 +301,11 @@ def test_parameters_that_a_stream_cannot_have():
         with pytest.raises(ParameterError, match=message):
             model.partial_fit(X)
         assert not hasattr(model, "n_features_in_")
+    model = PCA(2, memory_limit="10MB")
+    wide = np.random.default_rng(0).standard_normal((3, 1000))
+    with pytest.raises(MemoryLimitError, match="A stream of 1,000 columns stores several matrices of"):
+        model.partial_fit(wide)
+    assert not hasattr(model, "n_features_in_")
 
 
 def test_parameters_that_are_set_within_a_stream_hold_from_the_next_look_on_or_are_refused():
@@ -333,7 +332,7 @@ def test_parameters_that_are_set_within_a_stream_hold_from_the_next_look_on_or_a
     )
 
 
-def test_fit_starts_afresh_and_is_gone_on_from_where_it_holds_everything():
+def test_fit_starts_afresh_and_batches_are_of_any_kind():
     assert_same_model(
         PCA(2, solver="covariance").partial_fit(X[:50] * 7).fit(X), PCA(2, solver="covariance").fit(X)
     )
@@ -347,27 +346,6 @@ def test_fit_starts_afresh_and_is_gone_on_from_where_it_holds_everything():
         rtol=1e-9,
         atol=1e85,
     )
-
-
-def test_a_covariance_that_does_not_fit_names_what_does():
-    model = PCA(2, memory_limit="10MB")
-    wide = np.random.default_rng(0).standard_normal((3, 1000))
-    with pytest.raises(MemoryLimitError, match="A stream of 1,000 columns stores several matrices of"):
-        model.partial_fit(wide)
-    assert not hasattr(model, "n_features_in_")
-
-
-def test_array_kinds_give_their_own_kind(array_kind):
-    model = streamed(PCA(2), [array_kind.make(X[:1]), array_kind.make(X[1:])])
-    for name in ("components_", "mean_"):
-        assert array_kind.same(getattr(model, name)), name
-    assert array_kind.same(model.transform(array_kind.make(X)))
-    rtol = 1e-5 if array_kind.dtype == np.float32 else 1e-11
-    result = as_float64(model.explained_variance_)
-    assert_allclose(result, PCA(2).fit(X).explained_variance_, rtol=rtol)
-
-
-def test_sparse_batches_and_pictures():
     S = sp.random(200, 12, 0.3, format="csr", random_state=0)
     mine = streamed(PCA(3), [S[:1], S[1:90], S[90:]])
     assert_allclose(mine.explained_variance_, PCA(3).fit(S.toarray()).explained_variance_, rtol=1e-11)
@@ -378,6 +356,16 @@ def test_sparse_batches_and_pictures():
         model.partial_fit(X.reshape(90, 4, 2))
     with pytest.raises(AttributeError, match="fitted on pictures"):
         PCA().partial_fit(X).component_pictures_  # noqa: B018
+
+
+def test_array_kinds_give_their_own_kind(array_kind):
+    model = streamed(PCA(2), [array_kind.make(X[:1]), array_kind.make(X[1:])])
+    for name in ("components_", "mean_"):
+        assert array_kind.same(getattr(model, name)), name
+    assert array_kind.same(model.transform(array_kind.make(X)))
+    rtol = 1e-5 if array_kind.dtype == np.float32 else 1e-11
+    result = as_float64(model.explained_variance_)
+    assert_allclose(result, PCA(2).fit(X).explained_variance_, rtol=rtol)
 
 
 @pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")

@@ -52,15 +52,12 @@ def test_integer_weights_are_repeated_rows(solver):
             assert "of the weighted rows" in str(model.certificate_)
 
 
-def test_all_components_and_their_number_are_those_of_repeated_rows():
+def test_weighted_variances_and_numbers_of_components_by_their_definition():
     wide, weights = rng.standard_normal((8, 30)), [3, 0, 1, 2, 1, 1, 1, 4]
     assert_same(PCA().fit(wide, sample_weight=weights), PCA().fit(wide.repeat(weights, axis=0)))
     assert PCA().fit(wide, sample_weight=np.array(weights) + 0.5).n_components_ == 8
     with pytest.warns(RankWarning, match="rank 6"):
         assert PCA(8).fit(wide, sample_weight=np.minimum(weights, 1)).n_components_ == 8
-
-
-def test_the_definition_of_weighted_variances():
     weights = rng.random(80) * 3
     S = np.cov(X.T, aweights=weights, ddof=0) * weights.sum() / (weights.sum() - 1)
     model = PCA().fit(X, sample_weight=weights)
@@ -72,9 +69,16 @@ def test_the_definition_of_weighted_variances():
     rmse = PCA(max_rmse=0.8).fit(X, sample_weight=W)
     assert_same(rmse, PCA(max_rmse=0.8).fit(REPEATED))
     assert_same(PCA(0.7).fit(X, sample_weight=W), PCA(0.7).fit(REPEATED))
+    left = X.copy()
+    left[W == 0] = 1e300
+    assert_same(PCA(3).fit(left, sample_weight=W), PCA(3).fit(REPEATED))
+    constant = X.copy()
+    constant[W > 0, 2] = 7.0
+    model = PCA(scale="unit").fit(constant, sample_weight=W)
+    assert model.constant_features_.tolist() == [2]
 
 
-def test_every_kind_of_rows(tmp_path):
+def test_every_kind_of_rows_and_blocks_of_a_file(tmp_path, monkeypatch):
     expected = PCA(3).fit(REPEATED)
     np.save(tmp_path / "X.npy", np.column_stack([X, W]))
     kinds = [sp.csr_matrix(X), X[::-1][::-1], X.tolist()]
@@ -93,9 +97,6 @@ def test_every_kind_of_rows(tmp_path):
     stored = np.load(tmp_path / "X.npy", mmap_mode="r")
     limited = PCA(3, memory_limit="17MB").fit(np.asarray(stored)[:, :6], sample_weight=stored[:, 6])
     assert_same(limited, expected)
-
-
-def test_blocks_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr("gramian.engine.centered.CACHE_BYTES", 1 << 10)
     monkeypatch.setattr("gramian.tables.choose.whole_within", lambda limit: 0)
     np.save(tmp_path / "X.npy", X)
@@ -157,16 +158,6 @@ def test_batches_and_forgetting_are_weights_of_one_kind(tmp_path):
     assert (certificate.upper >= exact).all()
 
 
-def test_rows_of_weight_0_are_left_out():
-    left = X.copy()
-    left[W == 0] = 1e300
-    assert_same(PCA(3).fit(left, sample_weight=W), PCA(3).fit(REPEATED))
-    constant = X.copy()
-    constant[W > 0, 2] = 7.0
-    model = PCA(scale="unit").fit(constant, sample_weight=W)
-    assert model.constant_features_.tolist() == [2]
-
-
 def test_weights_of_several_sizes_and_of_one():
     plain = PCA(3, ddof=0).fit(X)
     for same in (np.ones(80), [1] * 80, np.ones((80, 1))):
@@ -198,7 +189,7 @@ def weighted_kernel(K, weights):
     return roots[:, None] * (H @ K @ H.T) * roots[None, :]
 
 
-def test_kernel_pca_of_weighted_rows():
+def test_kernel_pca_and_landmarks_of_weighted_rows():
     weights = rng.random(80) * (rng.random(80) > 0.2)
     distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     K = np.exp(-0.05 * distances)
@@ -214,6 +205,19 @@ def test_kernel_pca_of_weighted_rows():
         assert model.certificate_.ok
         given = KernelPCA(3, kernel="precomputed", solver=solver, tol=tol, random_state=0)
         assert_allclose(np.abs(given.fit_transform(K, sample_weight=weights)), np.abs(scores), atol=1e-9)
+    for how in (
+        {"solver": "nystroem", "landmarks": X[:30]},
+        {"solver": "random-features", "n_landmarks": 40},
+    ):
+        asked = {"n_components": 3, "kernel": "rbf", "gamma": 0.05, "random_state": 0, **how}
+        expected, stream = KernelPCA(**asked).fit(REPEATED), KernelPCA(**asked)
+        for rows in np.array_split(np.arange(80), 3):
+            stream.partial_fit(X[rows], sample_weight=W[rows])
+        for model in (KernelPCA(**asked).fit(X, sample_weight=W), stream):
+            assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
+            assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-9)
+            assert_allclose(model.transform(NEW), expected.transform(NEW), atol=1e-9)
+            assert model.n_samples_ == 80
 
 
 def test_kernel_pca_of_integer_weights_is_that_of_repeated_rows(tmp_path):
@@ -233,22 +237,6 @@ def test_kernel_pca_of_integer_weights_is_that_of_repeated_rows(tmp_path):
         assert_allclose(ours.denoise(NEW[:2]), theirs.denoise(NEW[:2]), atol=1e-3)
 
 
-def test_landmarks_and_random_features_of_weighted_rows():
-    for how in (
-        {"solver": "nystroem", "landmarks": X[:30]},
-        {"solver": "random-features", "n_landmarks": 40},
-    ):
-        asked = {"n_components": 3, "kernel": "rbf", "gamma": 0.05, "random_state": 0, **how}
-        expected, stream = KernelPCA(**asked).fit(REPEATED), KernelPCA(**asked)
-        for rows in np.array_split(np.arange(80), 3):
-            stream.partial_fit(X[rows], sample_weight=W[rows])
-        for model in (KernelPCA(**asked).fit(X, sample_weight=W), stream):
-            assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
-            assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-9)
-            assert_allclose(model.transform(NEW), expected.transform(NEW), atol=1e-9)
-            assert model.n_samples_ == 80
-
-
 @pytest.mark.parametrize("method", ["pca", "zca", "zca-cor", "pca-cor", "cholesky"])
 def test_whitening_of_weighted_rows(method):
     for regularization in (None, 0.1, "oas", "ledoit-wolf"):
@@ -262,7 +250,7 @@ def test_whitening_of_weighted_rows(method):
             assert_allclose(np.cov(Z.T, fweights=W), np.eye(6), atol=1e-10)
 
 
-def test_weights_of_columns():
+def test_weights_of_columns_of_any_size():
     own = np.linspace(0.5, 2, 6)
     for scale in (None, "unit", "pareto", np.arange(1.0, 7)):
         plain = PCA(scale=scale).fit(X)
@@ -280,9 +268,6 @@ def test_weights_of_columns():
     for wrong in ([1, 2], np.zeros(6), [1, 1, 1, 1, 1, np.inf], "x", np.ones(6) * 1j, np.ones(6, "m8[s]")):
         with pytest.raises(ParameterError, match="must hold 6 positive, finite numbers, one for each"):
             PCA(feature_weight=wrong).fit(X)
-
-
-def test_weights_of_columns_may_have_any_size():
     own = np.array([1.0, 2, 1, 1, 0.5, 1])
     for scale in (None, "unit"):
         expected = PCA(3, scale=scale, feature_weight=own).fit(X)

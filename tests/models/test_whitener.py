@@ -117,7 +117,7 @@ def test_scale_far_from_one_changes_nothing(method):
         assert_allclose(shrunk.transform(X * scale), at_one.transform(X), atol=1e-10)
 
 
-def test_float32_up_to_its_range_and_in_small_directions():
+def test_float32_up_to_its_range_and_put_right(monkeypatch):
     for method, scale in product(METHODS, [1e-36, 1e-25, 1e25, 1e36]):
         X = FULL["separated"]
         Z = Whitener(method).fit_transform((X * scale).astype("f4"))
@@ -127,9 +127,6 @@ def test_float32_up_to_its_range_and_in_small_directions():
         X = (spectrum_matrix(3000, 40, np.geomspace(1, 1e-4, 40), seed=19) + 0.02).astype("f4")
         Z = Whitener(method).fit_transform(X)
         assert_allclose(Z.mean(axis=0, dtype="f8"), 0, atol=1e-6)
-
-
-def test_directions_that_are_not_quite_orthonormal_are_put_right(monkeypatch):
     fit = PCA.fit
 
     def skewed(self, X, y=None):
@@ -170,15 +167,25 @@ def test_directions_without_variance_give_nothing(name):
         assert_allclose(model.inverse_transform(Z), X, atol=1e-11)
 
 
-def test_whitened_rows_of_a_wide_table_are_equally_far_apart_but_not_by_cholesky():
+def test_wide_tables_are_equally_far_apart_and_have_limits():
     Z = Whitener().fit_transform(DEFICIENT["wide"])
     assert_allclose(Z @ Z.T, 19 * (np.eye(20) - 1 / 20), atol=1e-9)
     for name, rule in product(["rank 3", "wide"], (None, 1e-300)):
         with pytest.raises(DataError, match=r'at most\. Set regularization="ledoit-wolf" or a \(larger\)'):
             Whitener("cholesky", regularization=rule).fit(DEFICIENT[name])
+    X = np.random.default_rng(16).standard_normal((4, 10_001)).astype("f4")
+    model = Whitener().fit(X)
+    for name in ("whitening_matrix_", "cross_covariance_", "cross_correlation_"):
+        with pytest.raises(
+            AttributeError, match=rf"{name} would have 100,020,001 entries; the limit is 100,000,000"
+        ):
+            getattr(model, name)
+    assert Whitener("pca").fit(X).whitening_matrix_.shape == (3, 10_001)
+    with pytest.raises(DataError, match='method="cholesky" needs a matrix of 10,001 x 10,001'):
+        Whitener("cholesky", regularization="oas").fit(X)
 
 
-def test_constant_columns_are_0_and_come_back():
+def test_constant_columns_are_0_and_constant_data_nothing():
     X = np.insert(FULL["separated"], 2, 0.1, axis=1)
     new = X[:5] + 1
     for method in THIN:
@@ -194,9 +201,6 @@ def test_constant_columns_are_0_and_come_back():
         model = Whitener("zca-cor", regularization=rule).fit(X)
         assert_allclose(model.transform(new)[:, 2], 0, atol=1e-12)
         assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
-
-
-def test_constant_data_gives_nothing():
     X = np.full((7, 3), 0.1)
     for method, rule in product(THIN, (None, "oas", "ledoit-wolf")):
         with pytest.warns(RankWarning, match="The data has rank 0"):
@@ -234,9 +238,6 @@ def test_cross_covariance_and_correlation_are_those_of_the_rows():
         assert_allclose(model.cross_covariance_, together[:d, d:], atol=1e-9)
         assert_allclose(model.cross_correlation_, np.corrcoef(Z.T, X.T)[:d, d:], atol=1e-9)
         assert_allclose(model.variances_, X.var(axis=0, ddof=1), rtol=1e-12)
-
-
-def test_cross_correlation_of_wide_data():
     for rule, method in product([None, 0.3, "oas"], THIN):
         X = np.insert(DEFICIENT["wide"], 4, 0.1, axis=1)
         model = Whitener(method, regularization=rule).fit(X)
@@ -305,7 +306,7 @@ def test_few_components_do_not_change_the_intensity(shape):
         assert Whitener(regularization=rule).fit(FULL["flat"]).regularization_ == pytest.approx(1)
 
 
-def test_adding_nothing_or_rounding_is_no_regularization():
+def test_adding_nothing_is_no_regularization_and_more_components_warn_once():
     X = DEFICIENT["rank 3"]
     for tiny in (1e-300, 1e-40):
         model = Whitener(regularization=tiny).fit(X)
@@ -315,6 +316,14 @@ def test_adding_nothing_or_rounding_is_no_regularization():
     X = FULL["separated"]
     assert_array_equal(Whitener(regularization=0).fit_transform(X), Whitener().fit_transform(X))
     assert Whitener(regularization=0).fit(X).regularization_ is None
+    for rule in [None, 0.5]:
+        X = DEFICIENT["rank 3"]
+        with pytest.warns(RankWarning, match="n_components=6 but the data has rank 3: the last 3") as caught:
+            model = Whitener("pca", n_components=6, regularization=rule).fit(X)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert model.components_.shape == (6, 9)
+        assert_allclose(model.transform(X)[:, 3:], 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", THIN)
@@ -354,17 +363,6 @@ def test_components_rank_and_tolerance_are_those_of_pca():
     assert_allclose(np.cov(shown.T), np.eye(model.rank_), atol=1e-6)
 
 
-def test_more_components_than_rank_warn_once():
-    for rule in [None, 0.5]:
-        X = DEFICIENT["rank 3"]
-        with pytest.warns(RankWarning, match="n_components=6 but the data has rank 3: the last 3") as caught:
-            model = Whitener("pca", n_components=6, regularization=rule).fit(X)
-        assert len(caught) == 1
-        assert caught[0].filename == __file__
-        assert model.components_.shape == (6, 9)
-        assert_allclose(model.transform(X)[:, 3:], 0, atol=1e-12)
-
-
 def test_attributes_and_names_of_a_fitted_model():
     X = FULL["units"]
     model = Whitener("zca-cor").fit(X)
@@ -387,20 +385,7 @@ def test_attributes_and_names_of_a_fitted_model():
     assert Whitener().fit(X).get_feature_names_out(list("wxyz")).tolist() == list("wxyz")
 
 
-def test_a_matrix_too_large_to_write_out_is_refused():
-    X = np.random.default_rng(16).standard_normal((4, 10_001)).astype("f4")
-    model = Whitener().fit(X)
-    for name in ("whitening_matrix_", "cross_covariance_", "cross_correlation_"):
-        with pytest.raises(
-            AttributeError, match=rf"{name} would have 100,020,001 entries; the limit is 100,000,000"
-        ):
-            getattr(model, name)
-    assert Whitener("pca").fit(X).whitening_matrix_.shape == (3, 10_001)
-    with pytest.raises(DataError, match='method="cholesky" needs a matrix of 10,001 x 10,001'):
-        Whitener("cholesky", regularization="oas").fit(X)
-
-
-def test_fit_transform_is_fit_then_transform():
+def test_fit_transform_is_fit_then_transform_also_of_pictures():
     for (method, rule), dtype in product(product(METHODS, [None, 0.1]), ("f8", "f4")):
         X = FULL["large"].astype(dtype)
         if method == "cholesky" and dtype == "f4" and rule is None:
@@ -408,9 +393,6 @@ def test_fit_transform_is_fit_then_transform():
         model = Whitener(method, regularization=rule)
         together = model.fit_transform(X)
         assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
-
-
-def test_pictures_come_back_as_pictures():
     flat = FULL["separated"]
     pictures = flat.reshape(60, 2, 3)
     for method in ("zca", "zca-cor", "cholesky"):
@@ -427,7 +409,7 @@ def test_pictures_come_back_as_pictures():
     assert model.inverse_transform(model.transform(pictures)).shape == (60, 2, 3)
 
 
-def test_parameters_are_refused():
+def test_parameters_and_rows_that_are_refused():
     for parameters, message in [
         ({"method": "zca_cor"}, r"is not known\. Allowed:"),
         ({"method": 3}, "method=3 is not"),
@@ -441,9 +423,6 @@ def test_parameters_are_refused():
         for call in (model.fit, model.fit_transform):
             with pytest.raises(ParameterError, match=message):
                 call(FULL["separated"])
-
-
-def test_new_rows_of_another_width_or_far_away():
     model = Whitener("pca", n_components=3).fit(FULL["separated"])
     with pytest.raises(DataError, match="X has 5 features, but Whitener is expecting 6"):
         model.transform(FULL["separated"][:, :5])

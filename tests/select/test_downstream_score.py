@@ -39,7 +39,7 @@ def literal(kernel, estimator, counts, labels=y):
     return means[best], errors[best], counts[best]
 
 
-def test_it_is_the_pipeline():
+def test_it_is_the_pipeline_and_names_estimators_that_fail():
     for estimator, labels in [
         (make_pipeline(StandardScaler(), LogisticRegression()), y),
         (make_pipeline(StandardScaler(), Ridge()), X[:, 0] ** 2 + y),
@@ -52,15 +52,9 @@ def test_it_is_the_pipeline():
             assert result.mean == pytest.approx(value, rel=1e-6)
             assert result.standard_error == pytest.approx(error, rel=1e-5, abs=1e-12)
             assert result.size == number
-
-
-def test_components_beyond_the_rank_are_not_named_and_one_fold_has_no_error():
     assert ask(Linear(), DummyClassifier(), (1, 2, 8)).size == 1
     assert ask(Linear(), KNeighborsClassifier(3), (2, 8)).size == 2
     assert np.isnan(ask(Linear(), LogisticRegression(), (2,), folds=FOLDS[:1]).standard_error)
-
-
-def test_estimators_that_fail_or_give_no_number_are_named():
     with pytest.raises(DataError, match=r"Scoring KNeighborsClassifier with 1 components in fold 1 of 4"):
         ask(Linear(), KNeighborsClassifier(70), (1, 2))
     with pytest.raises(DataError, match="Scoring LogisticRegression with 2 components in fold 1 of"):

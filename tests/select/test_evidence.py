@@ -20,7 +20,7 @@ def distance(X, vector):
     return np.sqrt(np.mean(values**2) / np.mean(squares))
 
 
-def test_directions_are_what_the_definition_says_above_the_rounding_of_the_data():
+def test_directions_and_held_out_rows_tell_a_law_from_a_fit():
     X = unit_circle(noise=0.05)
     evidence = evidence_of(points_of(X), 2, np.zeros(2), 0)
     distances, vectors = evidence.directions(evidence.whole, [], 2, 1e-7)
@@ -33,9 +33,6 @@ def test_directions_are_what_the_definition_says_above_the_rounding_of_the_data(
     evidence = evidence_of(points_of(unit_circle()), 2, np.array([1e-3, 1e-3]), 0)
     distances, _ = evidence.directions(evidence.whole, [], 2, 1e-7)
     assert distances[0] == pytest.approx(1e-3, rel=1e-6)
-
-
-def test_held_out_rows_tell_a_law_from_a_fit():
     law = evidence_of(points_of(unit_circle(30, 1e-3)), 2, np.zeros(2), 0)
     fit = evidence_of(points_of(np.random.default_rng(0).normal(size=(14, 2))), 2, np.zeros(2), 0)
     assert law.held_out([], 1, 1e-7) < 3e-3

@@ -37,7 +37,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_attributes():
+def test_attributes_and_the_kind_of_label_are_those_of_the_estimator():
     for score in SCORES:
         X, y = load_wine(return_X_y=True, as_frame=True)
         model = FeatureFilter(score, k=4, random_state=0).fit(X, y)
@@ -53,19 +53,6 @@ def test_attributes():
         assert model.cv_results_ is model.estimator_ is None
         assert model.reason_ == "Requested: 4 features."
         assert (model.pvalues_ is None) == (score == "mutual-information")
-
-
-def test_scores_are_those_of_the_functions():
-    X, y = WINE
-    model, peer = FeatureFilter("f", k=5).fit(X, y), SelectKBest(f_classif, k=5).fit(X, y)
-    np.testing.assert_allclose(model.scores_, peer.scores_, rtol=1e-9)
-    np.testing.assert_allclose(model.transform(X), peer.transform(X))
-    model = FeatureFilter(f_classif, k=5).fit(X, y)
-    np.testing.assert_array_equal(model.pvalues_, peer.pvalues_)
-    np.testing.assert_array_equal(model.support_, peer.get_support())
-
-
-def test_the_kind_of_label_is_that_of_the_estimator():
     X, y = WINE
     assert FeatureFilter("f", k=1).fit(X, y).task_ == "classes"
     assert FeatureFilter("f", k=1).fit(X, y + 0.5).task_ == "numbers"
@@ -78,7 +65,7 @@ def test_the_kind_of_label_is_that_of_the_estimator():
     assert FeatureFilter("f", k=1).fit(X, np.array(["a", "b", "c"])[y]).classes_.tolist() == ["a", "b", "c"]
 
 
-def test_how_many_are_kept_with_shares_rounded_half_up():
+def test_how_many_are_kept_and_copies_passed_over():
     for k, kept in [(1, 1), (13, 13), (0.5, 7), (0.01, 1), (1.0, 13), (3 / 26, 2), (np.int64(2), 2)]:
         model = FeatureFilter("f", k=k).fit(*WINE)
         assert model.k_ == kept
@@ -88,10 +75,6 @@ def test_how_many_are_kept_with_shares_rounded_half_up():
     assert FeatureFilter("f", k=0.25).fit(X[:, :5], y).reason_ == (
         "The share 0.25 of 5 features is 1.25, rounded half up, at least one."
     )
-
-
-def test_mrmr_passes_over_copies():
-    X, y = WINE
     X = np.hstack([X, X])
     for score in SCORES:
         plain, few = (FeatureFilter(score, 3, redundancy=r, random_state=0).fit(X, y) for r in (None, "mrmr"))
@@ -124,7 +107,7 @@ def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it():
         assert model.selection_.to_frame().loc[model.k_, "chosen"]
 
 
-def test_other_estimators_scorings_and_folds():
+def test_other_estimators_scorings_and_folds_with_texts_as_labels():
     X, y = WINE
     cv = model_selection.StratifiedKFold(3, shuffle=True, random_state=0)
     estimator = KNeighborsClassifier()
@@ -136,9 +119,6 @@ def test_other_estimators_scorings_and_folds():
     assert "balanced_accuracy" in model.reason_
     model = FeatureFilter("f", scoring="neg_mean_absolute_error").fit(*NUMBERS)
     assert (model.cv_results_["mean_score"] < 0).all()
-
-
-def test_texts_as_labels_reach_the_scoring():
     X, y = IRIS[0][:100], np.array(["no", "yes"])[IRIS[1][:100]]
     model = FeatureFilter("f", scoring="roc_auc").fit(X, y)
     np.testing.assert_allclose(model.cv_results_["mean_score"], 1.0)
@@ -187,7 +167,7 @@ def test_two_rows(score):
         FeatureFilter(score).fit(X, y)
 
 
-def test_few_rows_with_numbers():
+def test_scores_are_those_of_the_functions_also_of_few_rows():
     X, y = NUMBERS[0][:6], NUMBERS[1][:6] + 0.5
     with pytest.raises(DataError, match="In fold 1, which trains on 3 rows: n_neighbors=3 but"):
         FeatureFilter(cv=2).fit(X, y)
@@ -197,6 +177,13 @@ def test_few_rows_with_numbers():
     model = FeatureFilter("correlation", k=1).fit(X[:2], [0.5, 1.5])
     assert model.pvalues_.tolist() == [1.0] * 10
     assert "no degree of freedom" in model.notes_[0]
+    X, y = WINE
+    model, peer = FeatureFilter("f", k=5).fit(X, y), SelectKBest(f_classif, k=5).fit(X, y)
+    np.testing.assert_allclose(model.scores_, peer.scores_, rtol=1e-9)
+    np.testing.assert_allclose(model.transform(X), peer.transform(X))
+    model = FeatureFilter(f_classif, k=5).fit(X, y)
+    np.testing.assert_array_equal(model.pvalues_, peer.pvalues_)
+    np.testing.assert_array_equal(model.support_, peer.get_support())
 
 
 def test_a_class_of_one_row(score):
@@ -207,7 +194,7 @@ def test_a_class_of_one_row(score):
         FeatureFilter(score, random_state=0).fit(X, y)
 
 
-def test_parameters_that_cannot_be():
+def test_parameters_data_and_folds_that_cannot_be():
     for given, error, match in [
         ({"k": 14}, ParameterError, "k=14 must be a whole"),
         ({"k": 0}, ParameterError, "k=0 must be a whole"),
@@ -225,9 +212,6 @@ def test_parameters_that_cannot_be():
     ]:
         with pytest.raises(error, match=match):
             FeatureFilter(**{"score_func": "f"} | given).fit(*WINE)
-
-
-def test_data_and_folds_that_cannot_be_are_refused_before_the_ranking():
     X, y = WINE
     for rows, labels, match in [
         (X, None, "FeatureFilter requires y to be"),
@@ -278,16 +262,13 @@ def test_any_kind_of_array(array_kind):
     assert array_kind.same(model.inverse_transform(kept))
 
 
-def test_frames_keep_their_names():
+def test_frames_and_files_bring_their_names(tmp_path):
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = FeatureFilter("f", 2).set_output(transform="pandas").fit(X, y)
     kept = model.transform(X)
     assert isinstance(kept, pd.DataFrame)
     assert kept.columns.tolist() == model.get_feature_names_out().tolist() == ["flavanoids", "proline"]
     assert kept.index.equals(X.index)
-
-
-def test_files_bring_their_labels_and_names(tmp_path):
     X, y = load_iris(return_X_y=True, as_frame=True)
     X.columns = ["a", "b", "c", "d"]
     file = Path(tmp_path / "iris.csv")
@@ -301,7 +282,7 @@ def test_files_bring_their_labels_and_names(tmp_path):
 WINE_FRAME = load_wine(return_X_y=True, as_frame=True)
 
 
-def test_ranking_choice_and_reason():
+def test_ranking_choice_and_reason_of_thirty_and_notes():
     model = FeatureFilter("f").fit(*WINE_FRAME)
     text = model.summary()
     lines = text.splitlines()
@@ -316,9 +297,6 @@ def test_ranking_choice_and_reason():
     assert "Cross-validated: StandardScaler + LogisticRegression" in text
     assert sum(line.endswith("selected") for line in lines) == model.k_
     assert str(model).startswith("FeatureFilter(")
-
-
-def test_thirty_are_listed_and_notes_come_last():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 100)), np.repeat([0, 1], 25)
     text = FeatureFilter("f", 40).fit(X, y).summary()
@@ -332,7 +310,7 @@ def test_thirty_are_listed_and_notes_come_last():
     assert text.endswith("gave NaN for 1 features, which rank last.")
 
 
-def test_heads_and_labels():
+def test_heads_labels_and_scores_of_any_size():
     X, y = WINE_FRAME
     assert "  nats" in FeatureFilter(k=1, random_state=0).fit(X, y).summary()
     assert (
@@ -344,10 +322,6 @@ def test_heads_and_labels():
     text = FeatureFilter(f_classif, 1, redundancy="mrmr").fit(X, y).summary()
     assert text.startswith("13 features by f_classif, less redundancy (mrmr) with 3 classes")
     assert " score " in text
-
-
-def test_scores_of_any_size_are_aligned_and_infinite_ones_have_full_bars():
-    X, y = WINE_FRAME
     width = max(map(len, X.columns))
     for scale, first in ((1e-90, "1.654e-86"), (1.0, "16,540.07"), (1e90, "1.654e+94")):
         lines = FeatureFilter("chi2", 3).fit(X * scale, y).summary().splitlines()[2:15]
@@ -368,7 +342,30 @@ def in_folds(sizes, scores):
     return [Candidate.in_folds(k, k, row) for k, row in zip(sizes, np.array(scores), strict=True)]
 
 
-def test_reasons():
+def test_jobs_change_nothing_and_warnings_are_said_once():
+    one = FeatureFilter("f", cv=3).fit(*WINE)
+    with joblib.parallel_config(backend="threading"):
+        two = FeatureFilter("f", cv=3, n_jobs=2).fit(*WINE)
+    np.testing.assert_array_equal(one.cv_results_["fold_scores"], two.cv_results_["fold_scores"])
+    result = FeatureFilter("f", estimator=LogisticRegression(max_iter=2), cv=3).fit(*WINE)
+    assert len(result.notes_) == 1
+    assert result.notes_[0].startswith(
+        "During cross-validation: ConvergenceWarning: lbfgs failed to converge"
+    )
+    assert result.notes_[0].endswith("times)")
+
+
+def test_sizes_that_are_tried_and_reasons():
+    assert tried_sizes(1, 10).tolist() == [1]
+    assert tried_sizes(6, 10).tolist() == [1, 2, 3, 4, 5, 6]
+    assert tried_sizes(54, 1000).tolist() == [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 54]
+    sizes = tried_sizes(5000, 420)
+    assert sizes[-4:].tolist() == [200, 300, 400, 420]
+    assert tried_sizes(5000, 10)[-1] == 100
+    for d in range(1, 300):
+        sizes = tried_sizes(d, 10**6)
+        assert sizes[-1] == d
+        assert (np.diff(sizes) > 0).all()
     scores, sizes = [[0.5, 0.5], [0.8, 0.9], [0.9, 0.9], [0.8, 1.0]], (1, 2, 1000, 2000)
     assert why_so_many(in_folds(sizes, scores), "accuracy") == (
         "1,000 features (mean accuracy 0.9 over 2 folds): the best score; no smaller number is within one "
@@ -382,32 +379,3 @@ def test_reasons():
     assert why_so_many(in_folds(sizes, np.ones((4, 2))), "R2") == (
         "1 feature (mean R2 1 over 2 folds): the best score."
     )
-
-
-def test_jobs_do_not_change_the_result():
-    one = FeatureFilter("f", cv=3).fit(*WINE)
-    with joblib.parallel_config(backend="threading"):
-        two = FeatureFilter("f", cv=3, n_jobs=2).fit(*WINE)
-    np.testing.assert_array_equal(one.cv_results_["fold_scores"], two.cv_results_["fold_scores"])
-
-
-def test_warnings_of_the_estimator_are_said_once():
-    result = FeatureFilter("f", estimator=LogisticRegression(max_iter=2), cv=3).fit(*WINE)
-    assert len(result.notes_) == 1
-    assert result.notes_[0].startswith(
-        "During cross-validation: ConvergenceWarning: lbfgs failed to converge"
-    )
-    assert result.notes_[0].endswith("times)")
-
-
-def test_tried_sizes():
-    assert tried_sizes(1, 10).tolist() == [1]
-    assert tried_sizes(6, 10).tolist() == [1, 2, 3, 4, 5, 6]
-    assert tried_sizes(54, 1000).tolist() == [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 54]
-    sizes = tried_sizes(5000, 420)
-    assert sizes[-4:].tolist() == [200, 300, 400, 420]
-    assert tried_sizes(5000, 10)[-1] == 100
-    for d in range(1, 300):
-        sizes = tried_sizes(d, 10**6)
-        assert sizes[-1] == d
-        assert (np.diff(sizes) > 0).all()

@@ -31,7 +31,7 @@ def record(**more):
     )
 
 
-def test_step_says_what_happened():
+def test_a_history_is_a_sequence_of_steps_that_say_what_happened():
     first = record()[0]
     assert (first.size, first.mean, first.standard_error) == (1, pytest.approx(0.6), pytest.approx(0.1))
     assert repr(first) == "<Step 1: add {1}, 1 feature: 0.6 ± 0.1>"
@@ -40,9 +40,6 @@ def test_step_says_what_happened():
     assert math.isnan(single.standard_error)
     with pytest.raises(dataclasses.FrozenInstanceError, match="seconds"):
         first.seconds = 0.0
-
-
-def test_history_is_a_sequence():
     result = record()
     assert len(result) == 4
     assert result[-1] is result.tried[3]
@@ -52,7 +49,7 @@ def test_history_is_a_sequence():
     assert result.named((3, 0)) == ("grey", "red")
 
 
-def test_table():
+def test_tables_say_training_rows_and_what_was_stopped():
     assert str(record()) == repr(record())
     assert str(record()).splitlines() == [
         "A search",
@@ -67,18 +64,20 @@ def test_table():
         "The best of many scores is optimistic: cross_validate the selector and estimator.",
     ]
     assert record()._repr_html_().startswith("<div>A search")
-
-
-def test_training_rows_are_no_validation():
     single = (step(0, "start", (), (0, 1), [0.5], validated=False),)
     text = str(record(tried=single, choice=Choice(0, "it won")))
     assert "Scores are on training rows, not validated." in text
     assert "s.e." not in text
     assert "cross_validate" not in text
     assert "  red, green" in text
+    result = History((), "A search", names=NAMES)
+    assert str(result) == "A search\nStopped before the first score."
+    with pytest.raises(AttributeError, match="Nothing was chosen: the search was stopped"):
+        _ = result.chosen
+    assert "+ green" in str(record(choice=None))
 
 
-def test_scores_of_any_size():
+def test_scores_of_any_size_are_aligned_and_long_tables_shortened():
     for scores, written in [
         ([-2861.2, -2860.8], "-2,861"),
         ([-3.1e-9, -3.1e-9], "-3.100e-09"),
@@ -89,9 +88,6 @@ def test_scores_of_any_size():
     ]:
         result = record(tried=(step(1, "add", (1,), (1,), scores),), choice=Choice(0, "it won"))
         assert f"  {written}  " in str(result)
-
-
-def test_long_tables_are_shortened():
     steps = tuple(step(k, "add", (0,), tuple(range(k)), [k / 1000] * 2) for k in range(1, 301))
     names = tuple(f"x{k}" for k in range(300))
     lines = str(History(steps, "Long", Choice(149, "it won"), names=names)).splitlines()
@@ -100,15 +96,7 @@ def test_long_tables_are_shortened():
     assert max(map(len, lines)) <= 150
 
 
-def test_stopped_before_the_first_score_or_without_a_choice():
-    result = History((), "A search", names=NAMES)
-    assert str(result) == "A search\nStopped before the first score."
-    with pytest.raises(AttributeError, match="Nothing was chosen: the search was stopped"):
-        _ = result.chosen
-    assert "+ green" in str(record(choice=None))
-
-
-def test_to_dict_holds_everything_and_is_json():
+def test_dicts_and_frames_hold_everything():
     plain = json.loads(json.dumps(record().to_dict(), allow_nan=False))
     assert plain["chosen"] == {"step": 2, "why": "it won", "features": ["red", "green", "grey"]}
     second = plain["steps"][1]
@@ -119,9 +107,6 @@ def test_to_dict_holds_everything_and_is_json():
     assert "chosen" not in record(choice=None).to_dict()
     single = record(tried=(step(1, "add", (1,), (1,), [0.5]),), choice=Choice(0, ""))
     assert single.to_dict()["steps"][0]["standard_error"] is None
-
-
-def test_to_frame():
     pandas = pytest.importorskip("pandas")
     frame = record().to_frame()
     assert frame.index.tolist() == [1, 2, 3, 4]

@@ -33,7 +33,7 @@ def table(n=60, seed=0):
     return X, rng.integers(0, 2, n)
 
 
-def test_every_column_is_handled_by_its_kind_and_constants_tell_nothing():
+def test_every_column_is_handled_by_its_kind_and_constants_and_single_rows_tell_nothing():
     for classes in [True, False]:
         X, codes = table()
         y = codes if classes else X[:, 0] + 0.1 * codes
@@ -41,32 +41,6 @@ def test_every_column_is_handled_by_its_kind_and_constants_tell_nothing():
         assert both.shape == (1, 4)
         assert both[0, 3] == 0.0
         assert np.all(both[0, :3] != 0)
-
-
-def test_the_number_of_threads_changes_nothing():
-    for classes in [True, False]:
-        X, codes = table(2000)
-        y = codes if classes else X[:, 0] + codes
-        one, many = (
-            compared(X, y, classes=classes, discrete=[False, True, False, False], n_resamples=3, most=most)
-            for most in (1, 4)
-        )
-        assert np.array_equal(one, many)
-
-
-def test_permutations_leave_the_first_row_alone():
-    for classes in [True, False]:
-        X, codes = table()
-        y = codes if classes else X[:, 0] + codes
-        kinds = [False, True, False, False]
-        plain = compared(X, y, classes=classes, discrete=kinds)
-        permuted = compared(X, y, classes=classes, discrete=kinds, n_resamples=20)
-        assert np.array_equal(plain[0], permuted[0])
-        assert permuted.shape == (21, 4)
-        assert len(np.unique(permuted[1:, 0])) > 10
-
-
-def test_classes_and_values_of_a_single_row_tell_nothing():
     X, codes = table()
     X = X[:, [0, 2]]
     extra = np.vstack([X, [[100.0, 100.0], [200.0, -200.0]]])
@@ -77,6 +51,31 @@ def test_classes_and_values_of_a_single_row_tell_nothing():
     assert with_them == pytest.approx(without, abs=0.02)
     X = np.arange(10.0)[:, None]
     assert compared(X, np.linspace(0, 1, 10) ** 2, classes=False, discrete=[True]) == 0.0
+
+
+def test_what_is_drawn_depends_on_the_seed_alone():
+    for classes in [True, False]:
+        X, codes = table(2000)
+        y = codes if classes else X[:, 0] + codes
+        one, many = (
+            compared(X, y, classes=classes, discrete=[False, True, False, False], n_resamples=3, most=most)
+            for most in (1, 4)
+        )
+        assert np.array_equal(one, many)
+    for classes in [True, False]:
+        X, codes = table()
+        y = codes if classes else X[:, 0] + codes
+        kinds = [False, True, False, False]
+        plain = compared(X, y, classes=classes, discrete=kinds)
+        permuted = compared(X, y, classes=classes, discrete=kinds, n_resamples=20)
+        assert np.array_equal(plain[0], permuted[0])
+        assert permuted.shape == (21, 4)
+        assert len(np.unique(permuted[1:, 0])) > 10
+    assert mutual_information.random_stream(3).standard_normal() == np.random.RandomState(3).standard_normal()
+    state = np.random.RandomState(3)
+    assert mutual_information.random_stream(state) is state
+    pair = [mutual_information.random_stream(np.random.default_rng(1)).standard_normal() for _ in range(2)]
+    assert pair[0] == pair[1]
 
 
 def ross_by_definition(x, labels, k):
@@ -108,7 +107,7 @@ def in_order(x, labels):
     return x[order][None, :], labels[order][None, :]
 
 
-def test_ross_is_its_definition():
+def test_estimators_are_their_definitions_column_by_column():
     for sizes, k in product([(20, 15), (2, 30, 5), (4, 4, 4)], [1, 3, 7]):
         rng = np.random.default_rng(sum(sizes) + k)
         labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes)).astype(np.int8)
@@ -116,9 +115,6 @@ def test_ross_is_its_definition():
         S, L = in_order(x, labels)
         result = mutual_information.ross(S, L, sizes, k)
         assert result == pytest.approx(ross_by_definition(x, labels, k), abs=1e-12)
-
-
-def test_columns_together_are_columns_alone():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1], 25).astype(np.int8)
     pairs = [in_order(x, labels) for x in rng.standard_normal((4, 50))]
@@ -127,9 +123,6 @@ def test_columns_together_are_columns_alone():
     )
     alone = [mutual_information.ross(S, L, (25, 25), 3)[0] for S, L in pairs]
     assert together.tolist() == alone
-
-
-def test_kraskov_is_its_definition():
     for rho, k in product([0.0, 0.9], [1, 3, 10]):
         rng = np.random.default_rng(k)
         x = rng.standard_normal(60)
@@ -180,12 +173,7 @@ def test_a_variable_tells_its_own_entropy_of_itself(values):
     assert mutual_information.plug_in(x, x) == pytest.approx(mutual_information.entropy(x), abs=1e-12)
 
 
-def test_many_values_on_both_sides_need_no_table_of_all_pairs():
-    x = np.arange(200_000)
-    assert mutual_information.plug_in(x, x) == pytest.approx(math.log(200_000))
-
-
-def test_columns_are_scaled_as_in_scikit_learn_after_a_far_offset():
+def test_columns_far_away_or_of_many_values_are_handled():
     X = np.random.default_rng(0).standard_normal((40, 3)) * [1, 1e-8, 1e5] + [0, 0, 3e6]
     noise = np.random.RandomState(0).standard_normal((40, 3))
     scaled = scale(X, with_mean=False)
@@ -195,11 +183,5 @@ def test_columns_are_scaled_as_in_scikit_learn_after_a_far_offset():
     np.testing.assert_allclose(
         mutual_information.unit_scale(x + 2.0**30), mutual_information.unit_scale(x - x.mean()), rtol=1e-10
     )
-
-
-def test_generators_of_all_kinds_start_a_stream():
-    assert mutual_information.random_stream(3).standard_normal() == np.random.RandomState(3).standard_normal()
-    state = np.random.RandomState(3)
-    assert mutual_information.random_stream(state) is state
-    pair = [mutual_information.random_stream(np.random.default_rng(1)).standard_normal() for _ in range(2)]
-    assert pair[0] == pair[1]
+    x = np.arange(200_000)
+    assert mutual_information.plug_in(x, x) == pytest.approx(math.log(200_000))

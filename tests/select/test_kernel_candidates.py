@@ -28,25 +28,19 @@ def test_the_default_list_is_made_of_medians():
     assert all(len(f"{k.sigma:g}") <= 6 for k in result[4:10])
 
 
-def test_kernels_of_few_columns_or_without_negative_entries():
+def test_kernels_and_widths_follow_the_columns_and_the_scale():
     counts = np.abs(X)
     (chi2,) = (k for k in default_kernels(counts) if isinstance(k, ChiSquared))
     distances = [np.sum((a - b) ** 2 / (a + b)) for i, a in enumerate(counts) for b in counts[:i]]
     assert chi2.gamma == pytest.approx(1 / np.median(distances), rel=1e-3)
     assert not any(isinstance(k, ChiSquared) for k in default_kernels(np.tile(counts, 11)))
     assert not any(isinstance(k, Cosine) for k in default_kernels(X[:, :1]))
-
-
-def test_widths_follow_the_scale():
     for scale in [2.0**-498, 2.0**498]:
         for plain, scaled in zip(default_kernels(X), default_kernels(X * scale), strict=True):
             if isinstance(plain, RBF):
                 assert scaled.sigma == pytest.approx(plain.sigma * scale, rel=1e-3)
             if isinstance(plain, Polynomial):
                 assert scaled.gamma * scale * scale == pytest.approx(plain.gamma, rel=1e-3)
-
-
-def test_rows_at_zero_and_samples_of_equal_rows_have_widths():
     sparse = np.zeros((40, 3))
     sparse[:5] = np.abs(X[:5])
     names = [type(k).__name__ for k in default_kernels(sparse)]
@@ -77,17 +71,11 @@ def test_names_expressions_objects_functions_and_models():
     assert result[4].kernel == RBF(gamma=0.3)
     assert [one.n_components for one in result] == [None] * 4 + [7]
     assert result[4].gamma is None
-
-
-def test_other_parameters_of_a_model_and_widths_of_columns_stay():
     (one,) = as_candidates([KernelPCA(kernel="poly", degree=2, preimage="ridge", center=False)], ROWS)
     assert one.kernel == Polynomial(2, 1 / 3, 1.0)
     assert (one.preimage, one.center, one.degree) == ("ridge", False, 3)
     (one,) = as_candidates(["rbf(sigma=(1, 2, 3))"], ROWS)
     assert repr(one.kernel) == "rbf(sigma=(1, 2, 3))"
-
-
-def test_what_depends_on_the_data_becomes_a_number():
     frame = as_rows(pandas.DataFrame(X, columns=["a", "b", "c"]))
     result = as_candidates(
         ["rbf", "rbf(sigma='median')", "laplacian(gamma='median')", "linear.on('b')"], frame

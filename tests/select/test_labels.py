@@ -9,7 +9,7 @@ X = np.arange(12.0).reshape(6, 2)
 TWO = [0, 1, 0, 1, 0, 1]
 
 
-def test_what_looks_discrete():
+def test_what_looks_discrete_is_coded_in_order():
     for y, discrete in [
         (["a", "b"], True),
         ([True, False], True),
@@ -22,9 +22,6 @@ def test_what_looks_discrete():
         ([-1e300, 1e300], True),
     ]:
         assert looks_discrete(np.asarray(y)) is discrete
-
-
-def test_classes_are_coded_in_order_and_numbers_keep_their_type():
     codes, classes, _ = as_target(["b", "a", "b"], 3)
     assert codes.tolist() == [1, 0, 1]
     assert classes.tolist() == ["a", "b"]
@@ -39,6 +36,9 @@ def test_classes_are_coded_in_order_and_numbers_keep_their_type():
     assert as_target(np.array([1, 2.0, True], dtype=object), 3, discrete=True)[1].tolist() == [1.0, 2.0]
     assert as_target(np.array(["1", "a"], dtype=object), 2)[1].tolist() == ["1", "a"]
     assert as_labelled(X.astype(np.float32), TWO, estimator="test").X.dtype == np.float32
+    held = as_labelled(sparse.coo_array(X), TWO, estimator="test").X
+    assert held.format == "csc"
+    np.testing.assert_array_equal(held.toarray(), X)
 
 
 def test_labels_that_cannot_be_used_are_refused():
@@ -61,9 +61,3 @@ def test_labels_that_cannot_be_used_are_refused():
         as_target([0.5, 1.5], 2, discrete=True)
     with pytest.raises(ParameterError, match=r"is not known\. Give True, False or"):
         as_target(TWO, 6, discrete="x")
-
-
-def test_sparse_rows_are_kept_by_columns():
-    held = as_labelled(sparse.coo_array(X), TWO, estimator="test").X
-    assert held.format == "csc"
-    np.testing.assert_array_equal(held.toarray(), X)

@@ -51,7 +51,7 @@ def test_scores_are_those_of_fitting_each_candidate():
             np.testing.assert_allclose(scorer.scores(kept, shrunk, False), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_a_walk_there_and_back_is_the_same_as_a_fresh_start():
+def test_walks_and_rows_that_score_themselves():
     X, y = table()
     folds = list(ShuffleSplit(3, test_size=0.3, random_state=0).split(X))
     scorer = least_squares_scorer(Ridge(), X, y, folds, None)
@@ -60,10 +60,6 @@ def test_a_walk_there_and_back_is_the_same_as_a_fresh_start():
         fresh = least_squares_scorer(Ridge(), X, y, folds, None)
         walked = scorer.scores(np.array(kept, dtype=int), rest, True)
         np.testing.assert_allclose(walked, fresh.scores(np.array(kept, dtype=int), rest, True), rtol=1e-11)
-
-
-def test_rows_that_score_themselves_and_constant_labels_in_a_fold():
-    X, y = table()
     rows = np.arange(len(X))
     scorer = least_squares_scorer(LinearRegression(), X, y, [(rows, rows)], None)
     result = scorer.scores(np.array([0, 3]), single([5]), True)
@@ -77,47 +73,6 @@ def test_rows_that_score_themselves_and_constant_labels_in_a_fold():
     np.testing.assert_allclose(
         scorer.scores(np.array([], dtype=int), single([0, 1]), True), expected, rtol=1e-9
     )
-
-
-def test_dependent_columns_are_left_to_the_estimator():
-    X, y = table()
-    X[:, 6] = 2 * X[:, 1] - X[:, 4]
-    X[:, 7] = X[:, 1] * (1 + 1e-9)
-    X[:, 8] = 5.0
-    folds = list(KFold(3).split(X))
-    scorer = least_squares_scorer(LinearRegression(), X, y, folds, None)
-    result = scorer.scores(np.array([1, 4]), single([0, 6, 7, 8, 2]), True)
-    assert np.isnan(result).all(axis=1).tolist() == [False, True, True, True, False]
-    assert np.isnan(scorer.scores(np.array([1, 4]), [np.array([0, 7]), np.array([0, 2])], True))[
-        :, 0
-    ].tolist() == [True, False]
-    # Among the columns kept they spoil all candidates.
-    assert np.isnan(scorer.scores(np.array([1, 4, 6]), single([0, 2]), True)).all()
-    assert np.isnan(scorer.scores(np.array([1, 4, 6]), single([1, 4]), False)).all()
-    # And once they are gone the others are exact again.
-    again = scorer.scores(np.array([1, 4]), single([0]), True)
-    expected = by_definition(LinearRegression(), X, y, folds, None, [{0, 1, 4}])
-    np.testing.assert_allclose(again, expected, rtol=1e-9)
-
-
-def test_a_penalty_makes_dependent_columns_sound():
-    X, y = table(offset=0.0)
-    X = X / np.logspace(0, 2, 10)
-    X[:, 6] = X[:, 1]
-    folds = list(KFold(3).split(X))
-    scorer = least_squares_scorer(Ridge(1.0), X, y, folds, None)
-    expected = by_definition(Ridge(1.0), X, y, folds, None, [{1, 4, 6}])
-    np.testing.assert_allclose(scorer.scores(np.array([1, 4]), single([6]), True), expected, rtol=1e-9)
-
-
-def test_more_columns_than_rows():
-    for offset in [0.0, 1e6]:
-        X, y = table(n=30, d=60, offset=offset)
-        folds = list(KFold(5).split(X))
-        scorer = least_squares_scorer(Ridge(), X, y, folds, None)
-        kept = np.arange(0, 20)
-        expected = by_definition(Ridge(), X, y, folds, None, [{*kept, 40}])
-        np.testing.assert_allclose(scorer.scores(kept, single([40]), True), expected, rtol=1e-7)
 
 
 def test_what_it_cannot_do_exactly_is_left_to_the_estimator():
@@ -137,6 +92,24 @@ def test_what_it_cannot_do_exactly_is_left_to_the_estimator():
     ]:
         X, y = table()
         assert least_squares_scorer(model, X, y, list(KFold(3).split(X)), scoring) is None
+    X, y = table()
+    X[:, 6] = 2 * X[:, 1] - X[:, 4]
+    X[:, 7] = X[:, 1] * (1 + 1e-9)
+    X[:, 8] = 5.0
+    folds = list(KFold(3).split(X))
+    scorer = least_squares_scorer(LinearRegression(), X, y, folds, None)
+    result = scorer.scores(np.array([1, 4]), single([0, 6, 7, 8, 2]), True)
+    assert np.isnan(result).all(axis=1).tolist() == [False, True, True, True, False]
+    assert np.isnan(scorer.scores(np.array([1, 4]), [np.array([0, 7]), np.array([0, 2])], True))[
+        :, 0
+    ].tolist() == [True, False]
+    # Among the columns kept they spoil all candidates.
+    assert np.isnan(scorer.scores(np.array([1, 4, 6]), single([0, 2]), True)).all()
+    assert np.isnan(scorer.scores(np.array([1, 4, 6]), single([1, 4]), False)).all()
+    # And once they are gone the others are exact again.
+    again = scorer.scores(np.array([1, 4]), single([0]), True)
+    expected = by_definition(LinearRegression(), X, y, folds, None, [{0, 1, 4}])
+    np.testing.assert_allclose(again, expected, rtol=1e-9)
 
 
 def test_classes_single_rows_and_too_little_memory_are_left_too(monkeypatch):
@@ -169,10 +142,24 @@ def test_residuals_of_many_candidates_come_in_batches(monkeypatch):
             np.testing.assert_allclose(errors[:, place], residuals(sorted([1, j])), atol=1e-12)
 
 
-def test_residuals_without_columns_or_features():
+def test_residuals_without_columns_penalties_and_more_columns_than_rows():
     problem = of_fold(ROWS, LABELS, FOLD, 2.0, True, None)
     (_, errors), *_ = problem.removed(np.array([5, 0, 3]), [np.array([3])])
     np.testing.assert_allclose(errors[:, 0], residuals([0, 5]), atol=1e-12)
     problem = of_fold(ROWS, LABELS, FOLD, 0.0, True, None)
     np.testing.assert_allclose(problem.start, LABELS[30:] - LABELS[:30].mean())
     assert np.array_equal(problem.y, LABELS[30:])
+    X, y = table(offset=0.0)
+    X = X / np.logspace(0, 2, 10)
+    X[:, 6] = X[:, 1]
+    folds = list(KFold(3).split(X))
+    scorer = least_squares_scorer(Ridge(1.0), X, y, folds, None)
+    expected = by_definition(Ridge(1.0), X, y, folds, None, [{1, 4, 6}])
+    np.testing.assert_allclose(scorer.scores(np.array([1, 4]), single([6]), True), expected, rtol=1e-9)
+    for offset in [0.0, 1e6]:
+        X, y = table(n=30, d=60, offset=offset)
+        folds = list(KFold(5).split(X))
+        scorer = least_squares_scorer(Ridge(), X, y, folds, None)
+        kept = np.arange(0, 20)
+        expected = by_definition(Ridge(), X, y, folds, None, [{*kept, 40}])
+        np.testing.assert_allclose(scorer.scores(kept, single([40]), True), expected, rtol=1e-7)

@@ -68,39 +68,33 @@ def files(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_of_any_form(form):
-    y = FORMS[form]
-    with pytest.warns(MissingValuesWarning, match=SAID):
-        np.testing.assert_allclose(mutual_information(X, y).values, TRUE)
-    with pytest.warns(MissingValuesWarning, match=SAID):
-        chosen = FeatureFilter("f", 1).fit(X, y)
-    np.testing.assert_allclose(chosen.scores_, FeatureFilter("f", 1).fit(X[THERE], GROUPS[THERE]).scores_)
-    with pytest.warns(MissingValuesWarning, match=SAID):
-        selector = SequentialFeatureSelector(LogisticRegression(), n_features_to_select=1).fit(X, y)
-    assert selector.support_.tolist() == [True, False, False]
+def test_of_any_form():
+    for form in FORMS:
+        y = FORMS[form]
+        with pytest.warns(MissingValuesWarning, match=SAID):
+            np.testing.assert_allclose(mutual_information(X, y).values, TRUE)
+        with pytest.warns(MissingValuesWarning, match=SAID):
+            chosen = FeatureFilter("f", 1).fit(X, y)
+        np.testing.assert_allclose(chosen.scores_, FeatureFilter("f", 1).fit(X[THERE], GROUPS[THERE]).scores_)
+        with pytest.warns(MissingValuesWarning, match=SAID):
+            selector = SequentialFeatureSelector(LogisticRegression(), n_features_to_select=1).fit(X, y)
+        assert selector.support_.tolist() == [True, False, False]
+    for form in ["list", "pandas.NA", "dictionary"]:
+        candidates = ["linear", "rbf(sigma=1)"]
+        right = choose_kernel(X[THERE], GROUPS[THERE], candidates)
+        with pytest.warns(MissingValuesWarning, match=SAID):
+            choice = choose_kernel(X, FORMS[form], candidates)
+        assert [one.mean for one in choice.tried] == [one.mean for one in right.tried]
 
 
-@pytest.mark.parametrize("form", ["list", "pandas.NA", "dictionary"])
-def test_a_kernel_is_chosen_by_the_rows_with_a_label(form):
-    candidates = ["linear", "rbf(sigma=1)"]
-    right = choose_kernel(X[THERE], GROUPS[THERE], candidates)
-    with pytest.warns(MissingValuesWarning, match=SAID):
-        choice = choose_kernel(X, FORMS[form], candidates)
-    assert [one.mean for one in choice.tried] == [one.mean for one in right.tried]
-
-
-@pytest.mark.parametrize("name", ["p.csv", "r.csv", "p.xlsx", "p.parquet", "p.feather"])
-def test_of_a_column_of_a_file(files, name):
-    with pytest.warns(MissingValuesWarning, match=SAID):
-        np.testing.assert_allclose(mutual_information(scan(files / name, label="g")).values, TRUE)
-
-
-@pytest.mark.parametrize("name", ["blank.csv", "fewer.csv"])
-def test_of_another_file(files, name):
-    data = scan(files / "data.csv", labels_from=str(files / name))
-    with pytest.warns(MissingValuesWarning, match=SAID):
-        np.testing.assert_allclose(mutual_information(data).values, TRUE)
+def test_of_columns_and_other_files(files):
+    for name in ["p.csv", "r.csv", "p.xlsx", "p.parquet", "p.feather"]:
+        with pytest.warns(MissingValuesWarning, match=SAID):
+            np.testing.assert_allclose(mutual_information(scan(files / name, label="g")).values, TRUE)
+    for name in ["blank.csv", "fewer.csv"]:
+        data = scan(files / "data.csv", labels_from=str(files / name))
+        with pytest.warns(MissingValuesWarning, match=SAID):
+            np.testing.assert_allclose(mutual_information(data).values, TRUE)
 
 
 def test_of_annotated_matrices(tmp_path):
@@ -128,7 +122,13 @@ def test_of_annotated_matrices(tmp_path):
         np.testing.assert_allclose(found.values, TRUE)
 
 
-def test_folds_that_are_numbers_of_rows_do_not_go_with_rows_that_are_left_out():
+def test_they_are_no_group_and_numbers_as_text_are_numbers():
+    pca = gramian.PCA(2, scale="unit").fit(X)
+    for form, y in FORMS.items():
+        drawn = gramian.figures.scores_data(pca, X, hue=y)
+        assert drawn.columns["group"].count("no label") == 20, form
+        assert gramian.describe(pca, X, {"g": y}).rows.tolist() == [40]
+        assert gramian.diagnose(pca, X, {"a": y, "b": y}).codes.count("confounded") == 1
     for folds in (list(KFold(3).split(X)), iter(KFold(3).split(X))):
         for select in (
             lambda cv: FeatureFilter("f", cv=cv).fit(X, GROUPS),
@@ -139,15 +139,10 @@ def test_folds_that_are_numbers_of_rows_do_not_go_with_rows_that_are_left_out():
                 select(folds)
     with pytest.warns(MissingValuesWarning, match=SAID):
         FeatureFilter("f", cv=KFold(3)).fit(X, GROUPS)
-
-
-def test_they_are_no_group_in_figures_findings_and_descriptions():
-    pca = gramian.PCA(2, scale="unit").fit(X)
-    for form, y in FORMS.items():
-        drawn = gramian.figures.scores_data(pca, X, hue=y)
-        assert drawn.columns["group"].count("no label") == 20, form
-        assert gramian.describe(pca, X, {"g": y}).rows.tolist() == [40]
-        assert gramian.diagnose(pca, X, {"a": y, "b": y}).codes.count("confounded") == 1
+    y = np.where(THERE, X[:, 0], np.nan)
+    with pytest.warns(MissingValuesWarning, match=SAID):
+        found = mutual_information(X, [str(one) for one in y])
+    np.testing.assert_allclose(found.values, mutual_information(X[THERE], X[THERE, 0]).values)
 
 
 def test_of_dask(files):
@@ -155,10 +150,3 @@ def test_of_dask(files):
     with pytest.warns(MissingValuesWarning, match=SAID):
         found = mutual_information(da.from_array(X, chunks=(7, 3)), GROUPS)
     np.testing.assert_allclose(found.values, TRUE)
-
-
-def test_numbers_written_as_text_are_numbers_where_they_have_decimals():
-    y = np.where(THERE, X[:, 0], np.nan)
-    with pytest.warns(MissingValuesWarning, match=SAID):
-        found = mutual_information(X, [str(one) for one in y])
-    np.testing.assert_allclose(found.values, mutual_information(X[THERE], X[THERE, 0]).values)

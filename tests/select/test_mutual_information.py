@@ -13,15 +13,12 @@ from gramian.tables.scan import scan
 TABLES = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer}
 
 
-def test_classes_have_the_values_of_scikit_learn():
+def test_classes_numbers_and_equal_values_have_the_values_of_scikit_learn():
     for dtype, seed, name in product([np.float64, np.float32], [0], TABLES):
         X, y = TABLES[name](return_X_y=True)
         X = X.astype(dtype)
         result = mutual_information(X, y, discrete=False, random_state=seed)
         np.testing.assert_allclose(result, mutual_info_classif(X, y, random_state=seed), atol=1e-6)
-
-
-def test_numbers_have_the_values_of_scikit_learn():
     for k in [1, 3, 8]:
         X, y = load_diabetes(return_X_y=True)
         result = mutual_information(X, y, discrete=[1], discrete_target=False, n_neighbors=k, random_state=0)
@@ -29,16 +26,13 @@ def test_numbers_have_the_values_of_scikit_learn():
         expected = mutual_info_regression(X, y, discrete_features=mask, n_neighbors=k, random_state=0)
         np.testing.assert_allclose(result, expected, atol=1e-6)
         assert result.discrete.tolist() == mask.tolist()
-
-
-def test_a_wide_table_of_equal_values_has_the_values_of_scikit_learn():
     X = np.random.default_rng(0).standard_normal((50, 40)).round(1)
     for y, peer in ((X[:, 0] > 0, mutual_info_classif), (X[:, 0] + X[:, 1] / 3, mutual_info_regression)):
         result = mutual_information(X, y, random_state=5)
         np.testing.assert_allclose(result, peer(X, y, random_state=5), atol=1e-6)
 
 
-def test_kinds_are_found_by_the_values():
+def test_kinds_are_found_by_the_values_and_labels_may_be_text():
     n = 100
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 20, n), rng.integers(0, 90, n), rng.standard_normal(n)])
@@ -47,9 +41,6 @@ def test_kinds_are_found_by_the_values():
     named = mutual_information(X, X[:, 0] > 9, discrete=["x2"])
     assert named.discrete.tolist() == [False, False, True]
     assert mutual_information(X, X[:, 0] > 9, discrete=True).discrete.all()
-
-
-def test_labels_may_be_text_and_relabelling_changes_nothing():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     for labels in (names, names.tolist(), names.astype(object), y == 0):
@@ -58,7 +49,7 @@ def test_labels_may_be_text_and_relabelling_changes_nothing():
         assert np.array_equal(result, mutual_information(X, codes, random_state=0))
 
 
-def test_scale_does_not_matter_and_an_offset_loses_only_what_its_rounding_loses():
+def test_scale_offsets_constants_and_duplicates():
     for factor in [1e-95, 1e95]:
         X, y = load_iris(return_X_y=True)
         result = mutual_information(X * factor, y, discrete=False, random_state=0)
@@ -72,9 +63,6 @@ def test_scale_does_not_matter_and_an_offset_loses_only_what_its_rounding_loses(
         mutual_information(X, y, discrete=False, random_state=0),
         atol=0.03,
     )
-
-
-def test_constant_features_tell_nothing_and_duplicate_rows_little():
     X = np.column_stack([np.ones(30), np.full(30, 0.1), np.arange(30.0)])
     result = mutual_information(X, np.arange(30) > 14, discrete=False, random_state=0, n_resamples=9)
     assert result.values[:2].tolist() == [0.0, 0.0]
@@ -86,7 +74,7 @@ def test_constant_features_tell_nothing_and_duplicate_rows_little():
     assert twice.values[2] == pytest.approx(mutual_information(X, y, random_state=0).values[2], abs=0.2)
 
 
-def test_p_values_of_features_that_tell_nothing_are_uniform():
+def test_p_values_are_uniform_and_the_ranking_is_printed():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 300)), rng.integers(0, 2, 60)
     p = mutual_information(X, y, n_resamples=99, random_state=0).p_values
@@ -94,17 +82,6 @@ def test_p_values_of_features_that_tell_nothing_are_uniform():
     # At most 0.05 of them at 0.05, but for three standard errors.
     assert np.mean(p <= 0.05) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
     assert mutual_information(y[:, None] + 0.1 * X[:, :1], y, n_resamples=99, random_state=0).p_values == 0.01
-
-
-def test_small_classes_are_noted():
-    X = np.random.default_rng(0).standard_normal((13, 1))
-    labels = ["a"] * 7 + ["b"] * 3 + ["c", "c", "d"]
-    notes = mutual_information(X, labels, random_state=0).notes
-    assert "Classes with a single row were left out: 'd'." in notes
-    assert "Classes with at most 3 rows use fewer than n_neighbors=3 neighbours: 'b', 'c'." in notes
-
-
-def test_it_prints_as_a_ranking():
     X, y = load_iris(return_X_y=True, as_frame=True)
     result = mutual_information(X, y, random_state=0, n_resamples=9)
     lines = str(result).splitlines()
@@ -116,6 +93,20 @@ def test_it_prints_as_a_ranking():
     assert result[result.ranking[0]] == max(result)
     wide = mutual_information(np.random.default_rng(0).standard_normal((20, 33)), y[:100:5])
     assert "... and 3 more" in str(wide)
+
+
+def test_small_classes_are_noted_and_give_all_their_rows():
+    X = np.random.default_rng(0).standard_normal((13, 1))
+    labels = ["a"] * 7 + ["b"] * 3 + ["c", "c", "d"]
+    notes = mutual_information(X, labels, random_state=0).notes
+    assert "Classes with a single row were left out: 'd'." in notes
+    assert "Classes with at most 3 rows use fewer than n_neighbors=3 neighbours: 'b', 'c'." in notes
+    X, y = load_iris(return_X_y=True)
+    many, all_others = (
+        mutual_information(X, y, discrete=False, n_neighbors=k, random_state=0) for k in (500, 49)
+    )
+    assert np.array_equal(many, all_others)
+    assert "Classes with at most 500 rows" in many.notes[0]
 
 
 def test_a_frame_of_the_ranking_needs_pandas(monkeypatch):
@@ -156,12 +147,3 @@ def test_parameters_out_of_range_and_labels_that_never_repeat_are_refused():
             mutual_information(X, y, **options)
     with pytest.raises(DataError, match="All 5 labels are different, so no row has a neighbour in"):
         mutual_information(np.eye(5) / 3, list("abcde"), discrete=False)
-
-
-def test_more_neighbors_than_a_class_has_rows_takes_them_all():
-    X, y = load_iris(return_X_y=True)
-    many, all_others = (
-        mutual_information(X, y, discrete=False, n_neighbors=k, random_state=0) for k in (500, 49)
-    )
-    assert np.array_equal(many, all_others)
-    assert "Classes with at most 500 rows" in many.notes[0]

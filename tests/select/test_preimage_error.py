@@ -68,7 +68,7 @@ def literal(kernel, X, counts):
     return np.mean(values[best]), np.std(values[best], ddof=1) / 2, counts[best]
 
 
-def test_it_is_the_definition():
+def test_it_is_the_definition_and_for_the_linear_kernel_the_linear_filter():
     for kernel in [Linear(), RBF(sigma=0.5), Laplacian(gamma=0.5)]:
         X = plane(40)
         counts = (1, 2, 4)
@@ -77,9 +77,6 @@ def test_it_is_the_definition():
         assert result.mean == pytest.approx(value, rel=1e-5)
         assert result.standard_error == pytest.approx(error, rel=1e-4)
         assert result.size == number
-
-
-def test_the_linear_kernel_is_the_linear_filter_that_knows_fitted_rows_only():
     noisy = noisy_of(plane())
     assert preimage_error(KernelPCA(kernel=Linear()), noisy, (6,)).mean == pytest.approx(noisy.linear_filter)
     noisy = noisy_of(np.random.default_rng(0).standard_normal((20, 40)))
@@ -87,10 +84,14 @@ def test_the_linear_kernel_is_the_linear_filter_that_knows_fitted_rows_only():
     assert result.mean == pytest.approx(noisy.linear_filter)
 
 
-def test_fitted_rows_may_be_equal():
+def test_equal_rows_ranks_and_what_is_no_kernel():
     X = np.repeat([[0.0, 1.0], [2.0, 1.0]], [11, 1], axis=0)
     assert np.isfinite(noisy_of(X).linear_filter)
     assert np.isfinite(preimage_error(KernelPCA(kernel=Linear()), noisy_of(X), (1, 2)).mean)
+    assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(plane(noise=0.05)), COUNTS).size == 2
+    assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(rings()), (1, 12)).size == 2
+    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -"):
+        preimage_error(KernelPCA(kernel=Sigmoid(gamma=5.0)), noisy_of(rings()), (60,))
 
 
 @pytest.mark.walk
@@ -103,12 +104,7 @@ def test_on_a_plane_no_width_beats_the_linear_kernel():
             assert result.mean > linear.mean - linear.standard_error
 
 
-def test_the_number_is_that_of_the_plane_without_components_beyond_the_rank():
-    assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(plane(noise=0.05)), COUNTS).size == 2
-    assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(rings()), (1, 12)).size == 2
-
-
-def test_scale_is_nothing_and_a_constant_column_gets_no_noise():
+def test_noise_follows_the_rows():
     for scale in [2.0**-300, 2.0**300]:
         plain = preimage_error(KernelPCA(kernel=RBF(sigma=0.5)), noisy_of(rings()), (4, 8))
         scaled = preimage_error(KernelPCA(kernel=RBF(sigma=0.5 * scale)), noisy_of(rings() * scale), (4, 8))
@@ -117,21 +113,10 @@ def test_scale_is_nothing_and_a_constant_column_gets_no_noise():
     assert not noisy_of(X).noise[:, 2].any()
     assert spread(X) == pytest.approx(spread(rings()), rel=1e-12)
     assert noise_size(X) == noise_size(rings()) == 0.25
-
-
-def test_noise_is_as_long_as_the_way_to_the_nearest_row():
     rng = np.random.default_rng(0)
     assert 0.3 < noise_size(rng.standard_normal((100, 6))) < 0.9
     assert noise_size(rng.standard_normal((10, 500))) == 1.0
-
-
-def test_kernels_of_histograms_see_no_negative_numbers():
     X = rings() + 1.5
     X -= X.min(axis=0)
     result = preimage_error(KernelPCA(kernel=ChiSquared(gamma=5.0)), noisy_of(X), (4, 8))
     assert result.mean < 1.5
-
-
-def test_what_is_no_kernel_is_refused():
-    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -"):
-        preimage_error(KernelPCA(kernel=Sigmoid(gamma=5.0)), noisy_of(rings()), (60,))

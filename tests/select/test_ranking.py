@@ -22,7 +22,7 @@ def ranker(score, classes=CLASSES, **given):
     return filters.Ranker(score, NAMES, classes, **given)
 
 
-def test_mutual_information_is_that_of_the_function():
+def test_mutual_information_is_that_of_the_function_in_every_fold():
     result = ranker("mutual-information", n_neighbors=5).measure(X, Y, random_state=3)
     expected = mutual_information(X, Y, discrete_target=True, n_neighbors=5, random_state=3)
     np.testing.assert_array_equal(result.values, expected.values)
@@ -30,9 +30,6 @@ def test_mutual_information_is_that_of_the_function():
     result = ranker("mutual-information", classes=None).measure(*NUMBERS, random_state=3)
     expected = mutual_information(*NUMBERS, discrete_target=False, random_state=3)
     np.testing.assert_array_equal(result.values, expected.values)
-
-
-def test_a_class_that_a_fold_has_no_row_of():
     part = Y != 1
     for score in filters.SCORES:
         result = ranker(score).rank(X[part], Y[part], 13, random_state=0)
@@ -41,7 +38,7 @@ def test_a_class_that_a_fold_has_no_row_of():
         np.testing.assert_array_equal(result[0].values, expected[0].values)
 
 
-def test_mrmr_is_the_greedy_definition():
+def test_mrmr_is_the_greedy_definition_of_any_scores():
     for score in filters.SCORES:
         result = ranker(score, redundancy="mrmr").rank(X, Y, 13, random_state=0)
         plain = ranker(score).rank(X, Y, 13, random_state=0)
@@ -55,9 +52,6 @@ def test_mrmr_is_the_greedy_definition():
                 relevance = plain[0].values / plain[0].values.max()
         assert result[1].tolist() == definition(relevance, table, 13)
         assert result[1].tolist() != plain[1].tolist()
-
-
-def test_mrmr_of_infinite_and_missing_scores():
     values = np.array([np.inf, np.nan, 1.0, -3.0, *np.zeros(9)])
     result = ranker(lambda X, y: values, redundancy="mrmr").rank(X, Y, 13)
     assert result[1][0] == 0
@@ -66,7 +60,7 @@ def test_mrmr_of_infinite_and_missing_scores():
     assert sorted(result[1].tolist()) == list(range(13))
 
 
-def test_functions_get_labels_as_they_came():
+def test_functions_get_labels_as_they_came_and_nan_ranks_last():
     seen = []
 
     def score(X, y):
@@ -82,8 +76,6 @@ def test_functions_get_labels_as_they_came():
     np.testing.assert_array_equal(result.values, chi2(X, Y)[0])
     assert result.p_values is None
 
-
-def test_a_score_that_is_no_number_ranks_last():
     def lost(X, y):
         return np.array([np.nan, *np.arange(12.0)]), np.array([np.nan, *np.full(12, 0.1)])
 
@@ -94,7 +86,10 @@ def test_a_score_that_is_no_number_ranks_last():
     assert result[0].notes == ("The score lost gave NaN for 1 features, which rank last.",)
 
 
-def test_functions_that_return_something_else():
+def test_rankers_are_sent_to_processes_and_functions_checked():
+    sent = pickle.loads(pickle.dumps(ranker("f", redundancy="mrmr")))
+    expected = ranker("f", redundancy="mrmr").rank(X, Y, 5, 0)
+    np.testing.assert_array_equal(sent.rank(X, Y, 5, 0)[1], expected[1])
     for given, message in (
         (
             (1, 2, 3),
@@ -107,12 +102,6 @@ def test_functions_that_return_something_else():
     ):
         with pytest.raises(DataError, match=message):
             ranker(lambda X, y, given=given: given).measure(X, Y)
-
-
-def test_a_ranker_can_be_sent_to_another_process():
-    sent = pickle.loads(pickle.dumps(ranker("f", redundancy="mrmr")))
-    expected = ranker("f", redundancy="mrmr").rank(X, Y, 5, 0)
-    np.testing.assert_array_equal(sent.rank(X, Y, 5, 0)[1], expected[1])
 
 
 WINE_ROWS = X

@@ -33,38 +33,19 @@ def exact_squared_correlation(x, y):
     return cross**2 / (sum((a - mx) ** 2 for a in x) * sum((b - my) ** 2 for b in y))
 
 
-def test_f_is_that_of_scikit_learn():
+def test_scores_are_those_of_scikit_learn_and_pearson():
     one_row = IRIS[0][:11], np.array([0] * 5 + [1] * 5 + [2])
     for (X, y), theirs in ((IRIS, f_classif), (one_row, f_classif), (NUMBERS, f_regression)):
         F, p = theirs(X, y)
         result = f_score(X, y, discrete=theirs is f_classif)
         np.testing.assert_allclose(result.values, F, rtol=1e-9)
         np.testing.assert_allclose(result.p_values, p, rtol=1e-8)
-
-
-def test_correlation_is_that_of_pearson():
     X, y = NUMBERS
     result = correlation_score(X, y, discrete=False)
     np.testing.assert_allclose(result.values, np.abs(r_regression(X, y)), rtol=1e-10)
     np.testing.assert_allclose(
         result.p_values, [stats.pearsonr(X[:, j], y).pvalue for j in range(10)], rtol=1e-8
     )
-
-
-def test_the_correlation_ratio_is_the_largest_correlation_with_numbers_for_classes():
-    X, y = IRIS
-    result = correlation_score(X, y, discrete=True)
-    for j in range(4):
-        means = np.array([X[y == c, j].mean() for c in range(3)])
-        assert result.values[j] == pytest.approx(np.corrcoef(X[:, j], means[y])[0, 1], rel=1e-12)
-        for codes in np.random.default_rng(0).standard_normal((50, 3)):
-            assert abs(np.corrcoef(X[:, j], codes[y])[0, 1]) <= result.values[j] + 1e-12
-    F, p = f_classif(X, y)
-    np.testing.assert_allclose(result.p_values, p, rtol=1e-8)
-    np.testing.assert_allclose(result.values**2, 2 * F / (2 * F + 147), rtol=1e-10)
-
-
-def test_chi2_is_that_of_scikit_learn():
     for shift in [0, 5]:
         X, y = IRIS
         y = y + shift
@@ -77,7 +58,26 @@ def test_chi2_is_that_of_scikit_learn():
         np.testing.assert_allclose(chi2_score(counts.astype(float), y[::5]).values, expected, rtol=1e-12)
 
 
-def test_an_offset_is_taken_off_before_anything_is_squared():
+def test_the_correlation_ratio_is_the_largest_correlation_and_chi2_refuses_what_it_cannot_read():
+    X, y = IRIS
+    result = correlation_score(X, y, discrete=True)
+    for j in range(4):
+        means = np.array([X[y == c, j].mean() for c in range(3)])
+        assert result.values[j] == pytest.approx(np.corrcoef(X[:, j], means[y])[0, 1], rel=1e-12)
+        for codes in np.random.default_rng(0).standard_normal((50, 3)):
+            assert abs(np.corrcoef(X[:, j], codes[y])[0, 1]) <= result.values[j] + 1e-12
+    F, p = f_classif(X, y)
+    np.testing.assert_allclose(result.p_values, p, rtol=1e-8)
+    np.testing.assert_allclose(result.values**2, 2 * F / (2 * F + 147), rtol=1e-10)
+    with pytest.raises(DataError, match='score="chi2" needs counts, but column'):
+        chi2_score(np.array([[1.0, 1.0], [0.0, -2.0]]), np.array([0, 1]), names=["a", "b"])
+    with pytest.raises(DataError, match='score="chi2" needs counts, but column'):
+        chi2_score(np.array([[-1.0], [0.0]]), np.array([0, 1]))
+    with pytest.raises(ParameterError, match=r'needs classes, but the label is a number\. Use score="f"'):
+        chi2_score(*IRIS, discrete=False)
+
+
+def test_offsets_and_scales_change_nothing():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 20)
     x = np.round(1e8 + rng.standard_normal(60) + 0.3 * y, 4)
@@ -92,9 +92,6 @@ def test_an_offset_is_taken_off_before_anything_is_squared():
     X = (1000 + rng.standard_normal((60, 5)) + y[:, None]).astype("f4")
     result = f_score(X, y, discrete=True).values
     np.testing.assert_allclose(result, [exact_f(x, y) for x in X.T], rtol=1e-9)
-
-
-def test_scale_changes_nothing():
     for scale in [1e-90, 1e90]:
         X, y = IRIS
         for score in (f_score, correlation_score):
@@ -112,7 +109,7 @@ def test_scale_changes_nothing():
     np.testing.assert_allclose(mixed.values, f_score(X, y, discrete=True).values, rtol=1e-9)
 
 
-def test_a_constant_feature_has_0_and_p_value_1():
+def test_constant_and_equal_columns_and_blocks_of_them(monkeypatch):
     for discrete in [True, False]:
         for value in [0.0, 0.1, 7.0, 1e90]:
             X = np.column_stack([IRIS[0], np.full(150, value)])
@@ -120,9 +117,19 @@ def test_a_constant_feature_has_0_and_p_value_1():
                 result = score(X, IRIS[1], discrete=discrete)
                 assert (result.values[-1], result.p_values[-1]) == (0.0, 1.0)
                 assert np.isfinite(result.values).all()
+    rng = np.random.default_rng(3)
+    columns = np.abs(rng.standard_normal((37, 3)) + 100)
+    X = np.asfortranarray(np.hstack([columns, np.arange(37.0)[:, None], columns, columns]))
+    for y, classes in ((rng.integers(0, 3, 37), np.arange(3)), (rng.standard_normal(37), None)):
+        for score in ("f", "correlation", "chi2")[: 3 if classes is not None else 2]:
+            rank = np.argsort(Ranker(score, tuple("abcdefghij"), classes).rank(X, y, 10)[1])
+            assert (np.diff(rank[[[0, 4, 7], [1, 5, 8], [2, 6, 9]]], axis=1) == 1).all()
+    expected = f_score(*IRIS, discrete=True).values
+    monkeypatch.setattr(filters, "BLOCK_ENTRIES", 150 * 3)
+    np.testing.assert_allclose(f_score(*IRIS, discrete=True).values, expected, rtol=1e-12)
 
 
-def test_what_a_label_explains_completely_is_infinite():
+def test_what_a_label_explains_completely_and_what_leaves_no_freedom():
     y = np.array([0, 0, 1, 1, 2, 2])
     X = np.column_stack([y, 0.1 * y + 0.3, [0.1 + 0.2, 0.3, 0.7, 0.7, 0.1, 0.1], [1, 2, 3, 4, 5, 6.5]])
     result = f_score(X, y, discrete=True)
@@ -133,9 +140,6 @@ def test_what_a_label_explains_completely_is_infinite():
     numbers = f_score(X[:, :2], 3.0 * y - 1, discrete=False)
     assert np.isinf(numbers.values).all()
     assert (numbers.p_values == 0).all()
-
-
-def test_no_degree_of_freedom():
     X = np.array([[1.0, 5.0], [2.0, 5.0]])
     for y, discrete, what in (
         (np.array([0, 1]), True, "classes"),
@@ -147,28 +151,3 @@ def test_no_degree_of_freedom():
         np.testing.assert_allclose(result.values, [1, 0])
         assert result.p_values.tolist() == [1, 1]
         assert f"as many {what} as rows" in result.notes[0]
-
-
-def test_equal_columns_rank_in_their_order():
-    rng = np.random.default_rng(3)
-    columns = np.abs(rng.standard_normal((37, 3)) + 100)
-    X = np.asfortranarray(np.hstack([columns, np.arange(37.0)[:, None], columns, columns]))
-    for y, classes in ((rng.integers(0, 3, 37), np.arange(3)), (rng.standard_normal(37), None)):
-        for score in ("f", "correlation", "chi2")[: 3 if classes is not None else 2]:
-            rank = np.argsort(Ranker(score, tuple("abcdefghij"), classes).rank(X, y, 10)[1])
-            assert (np.diff(rank[[[0, 4, 7], [1, 5, 8], [2, 6, 9]]], axis=1) == 1).all()
-
-
-def test_blocks_of_columns_are_put_together(monkeypatch):
-    expected = f_score(*IRIS, discrete=True).values
-    monkeypatch.setattr(filters, "BLOCK_ENTRIES", 150 * 3)
-    np.testing.assert_allclose(f_score(*IRIS, discrete=True).values, expected, rtol=1e-12)
-
-
-def test_chi2_refuses_what_it_cannot_read():
-    with pytest.raises(DataError, match='score="chi2" needs counts, but column'):
-        chi2_score(np.array([[1.0, 1.0], [0.0, -2.0]]), np.array([0, 1]), names=["a", "b"])
-    with pytest.raises(DataError, match='score="chi2" needs counts, but column'):
-        chi2_score(np.array([[-1.0], [0.0]]), np.array([0, 1]))
-    with pytest.raises(ParameterError, match=r'needs classes, but the label is a number\. Use score="f"'):
-        chi2_score(*IRIS, discrete=False)

@@ -100,7 +100,7 @@ def test_plain_searches_are_the_textbook(seed, adding, d):
     assert [s.number for s in steps] == list(range(1 if adding else 0, d + 1 if adding else d))
 
 
-def test_every_candidate_is_recorded():
+def test_every_candidate_and_the_start_are_recorded():
     table = at_random(4, 0)
     first, second = list(forward(Told(table.__getitem__), singles(4)))[:2]
     assert first.candidates == ((0,), (1,), (2,), (3,))
@@ -118,9 +118,6 @@ def test_every_candidate_is_recorded():
         second.fold_scores.tolist()
         == second.candidate_scores[np.argmax(second.candidate_scores.mean(axis=1))].tolist()
     )
-
-
-def test_start_is_recorded_where_it_can_be_scored():
     steps = list(forward(Told(len), singles(4, fixed=(2,))))
     assert (steps[0].action, steps[0].subset, steps[0].number, steps[0].moved) == ("start", (2,), 0, ())
     assert steps[0].candidates == ()
@@ -130,24 +127,12 @@ def test_start_is_recorded_where_it_can_be_scored():
     assert steps[-1].subset == (2,)
 
 
-def test_groups_move_together_in_the_order_of_their_first_column():
+def test_groups_move_together_within_the_limit():
     space = Space((np.array([0, 3]), np.array([1]), np.array([2, 4])), np.array([5]))
     steps = list(forward(Told(len), space))
     assert [s.moved for s in steps] == [(), (0, 3), (2, 4), (1,)]
     assert [s.size for s in steps] == [1, 3, 5, 6]
     assert [s.moved for s in backward(Told(lambda s: -len(s)), space)] == [(), (0, 3), (2, 4), (1,)]
-
-
-def test_ties_go_to_the_first_and_a_limit_ends_the_search():
-    assert tolerance(-1e6) == pytest.approx(1e-6)
-    assert [s.moved for s in forward(Told(lambda s: 1.0), singles(3))] == [(0,), (1,), (2,)]
-    assert [s.moved for s in backward(Told(lambda s: 1.0), singles(3))] == [(), (0,), (1,)]
-    assert [s.size for s in forward(Told(len), singles(5), limit=2)] == [1, 2]
-    assert [s.size for s in backward(Told(len), singles(5), limit=2)] == [5, 4, 3, 2]
-    assert [s.size for s in backward(Told(len), singles(5), limit=5)] == [5]
-
-
-def test_groups_that_exceed_the_limit_are_neither_tried_nor_left():
     space = Space((np.array([0, 1, 2]), np.array([3, 4]), np.array([5])), np.array([], dtype=np.intp))
     steps = list(forward(Told(len), space, limit=4))
     assert [s.moved for s in steps] == [(0, 1, 2), (5,)]
@@ -161,16 +146,11 @@ def test_groups_that_exceed_the_limit_are_neither_tried_nor_left():
     space = Space((np.array([0, 1, 2]), np.array([3, 4])), np.array([], dtype=np.intp))
     steps = list(backward(Told(len), space, limit=2))
     assert [s.subset for s in steps] == [(0, 1, 2, 3, 4), (3, 4)]
-
-
-def test_patience_counts_steps_without_a_better_subset():
-    up = {1: 0.5, 2: 0.7, 3: 0.6, 4: 0.65, 5: 0.9, 6: 0.9}
-    assert [s.size for s in forward(Told(lambda s: up[len(s)]), singles(6), patience=2)] == [1, 2, 3, 4]
-    assert [s.size for s in forward(Told(lambda s: up[len(s)]), singles(6), patience=3)] == [1, 2, 3, 4, 5, 6]
-    # Backward, an equal score with fewer features is better; forward it is not.
-    level = Told(lambda s: 1.0)
-    assert [s.size for s in backward(level, singles(6), patience=1)] == [6, 5, 4, 3, 2, 1]
-    assert [s.size for s in forward(level, singles(6), patience=1)] == [1, 2]
+    space = Space((np.array([0, 1, 2]), np.array([3]), np.array([4, 5]), np.array([6])), np.array([7]))
+    for search, limit in product((forward, backward), (None, 3, 5)):
+        steps = list(search(Told(lambda s: -abs(len(s) - 4.1)), space, floating=True, limit=limit))
+        assert all(7 in s.subset for s in steps)
+        assert len(steps) < 40
 
 
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 6))
@@ -215,14 +195,6 @@ def test_floating_ends_and_is_never_worse_at_its_own_sizes(seed, adding, limit):
         assert max(step.candidate_scores.mean(axis=1)) <= max(smaller) + 1e-9
 
 
-def test_floating_with_groups_counts_groups():
-    space = Space((np.array([0, 1, 2]), np.array([3]), np.array([4, 5]), np.array([6])), np.array([7]))
-    for search, limit in product((forward, backward), (None, 3, 5)):
-        steps = list(search(Told(lambda s: -abs(len(s) - 4.1)), space, floating=True, limit=limit))
-        assert all(7 in s.subset for s in steps)
-        assert len(steps) < 40
-
-
 def step(size, *scores, start=0):
     subset = tuple(range(start, start + size))
     return SearchStep.in_folds(subset, size, np.array(scores), number=1, action="add", moved=(0,))
@@ -254,7 +226,7 @@ def search(wanted="best", *, direction="forward", floating=False, patience=None,
     )
 
 
-def test_numbers_that_cannot_be_reached_are_refused_and_shares_not_rounded_away():
+def test_ties_limits_patience_and_numbers_that_cannot_be_reached():
     for wanted in ["auto", 0, 11, True, None, 1.0, float("nan")]:
         with pytest.raises(ParameterError, match="n_features_to_select="):
             search(wanted)
@@ -266,3 +238,16 @@ def test_numbers_that_cannot_be_reached_are_refused_and_shares_not_rounded_away(
     names = tuple(f"x{j}" for j in range(100))
     assert int(0.29 * 100) == 28
     assert search_of(space_of(None, None, names), 0.29, "forward", False, None).limit == 29
+    assert tolerance(-1e6) == pytest.approx(1e-6)
+    assert [s.moved for s in forward(Told(lambda s: 1.0), singles(3))] == [(0,), (1,), (2,)]
+    assert [s.moved for s in backward(Told(lambda s: 1.0), singles(3))] == [(), (0,), (1,)]
+    assert [s.size for s in forward(Told(len), singles(5), limit=2)] == [1, 2]
+    assert [s.size for s in backward(Told(len), singles(5), limit=2)] == [5, 4, 3, 2]
+    assert [s.size for s in backward(Told(len), singles(5), limit=5)] == [5]
+    up = {1: 0.5, 2: 0.7, 3: 0.6, 4: 0.65, 5: 0.9, 6: 0.9}
+    assert [s.size for s in forward(Told(lambda s: up[len(s)]), singles(6), patience=2)] == [1, 2, 3, 4]
+    assert [s.size for s in forward(Told(lambda s: up[len(s)]), singles(6), patience=3)] == [1, 2, 3, 4, 5, 6]
+    # Backward, an equal score with fewer features is better; forward it is not.
+    level = Told(lambda s: 1.0)
+    assert [s.size for s in backward(level, singles(6), patience=1)] == [6, 5, 4, 3, 2, 1]
+    assert [s.size for s in forward(level, singles(6), patience=1)] == [1, 2]

@@ -15,7 +15,7 @@ def plain(groups=None, fixed=None, names=NAMES):
     return [group.tolist() for group in space.free], space.fixed.tolist()
 
 
-def test_groups_are_lists_or_labels_or_each_feature_by_itself():
+def test_groups_and_fixed_of_every_form():
     for groups in [
         [[1, 2], [3, 4]],
         [("weight", "height"), ["green", 3]],
@@ -28,9 +28,6 @@ def test_groups_are_lists_or_labels_or_each_feature_by_itself():
         assert plain(groups) == ([[0], [1, 2], [3, 4]], [])
     assert plain() == ([[0], [1], [2], [3], [4]], [])
     assert plain([[4, 2], [3, 0]])[0] == [[0, 3], [1], [2, 4]]
-
-
-def test_fixed_as_numbers_names_and_mask_hold_their_group():
     for fixed in [
         [1, 0],
         ["height", "age"],
@@ -47,7 +44,7 @@ def test_fixed_as_numbers_names_and_mask_hold_their_group():
         plain([[0, 1, 2, 3, 4]], fixed=[2])
 
 
-def test_groups_refused():
+def test_groups_fixed_and_names_that_are_refused():
     for groups, message in [
         ([[0, 1], [2, 1]], r"groups\[0\] and"),
         ([["age"], [0]], r"groups\[0\] and"),
@@ -64,9 +61,6 @@ def test_groups_refused():
     ]:
         with pytest.raises(ParameterError, match=message):
             plain(groups)
-
-
-def test_fixed_refused():
     for fixed, message in [
         ([7], "A feature in fixed=7 must be a"),
         (["blue"], r"\. Give a unique name, or numbers\."),
@@ -77,9 +71,6 @@ def test_fixed_refused():
     ]:
         with pytest.raises(ParameterError, match=message):
             plain(fixed=fixed)
-
-
-def test_names_that_are_there_twice_and_lists_that_are_long():
     assert plain([[0, 1]], names=("a", "a", "b")) == ([[0, 1], [2]], [])
     with pytest.raises(ParameterError, match=r", but 2 features have that name\. Give a unique name, or"):
         plain([["a", "b"]], names=("a", "a", "b"))

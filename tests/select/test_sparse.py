@@ -43,7 +43,7 @@ def test_fit_minimises_the_quotient_of_taubin():
     assert np.linalg.norm(values @ vector) == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_small_term_that_the_data_ask_for_stays_and_of_many_idle_ones_none():
+def test_a_basis_is_simple_and_keeps_the_terms_that_the_data_ask_for():
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(2, 300))
     X = np.column_stack([x, 2 * x + 0.01 * z + 1e-4 * rng.normal(size=300), z])
@@ -54,9 +54,6 @@ def test_a_small_term_that_the_data_ask_for_stays_and_of_many_idle_ones_none():
     X[:, 1] = X[:, 0] + 1e-3 * rng.normal(size=60)
     support, _ = pruned(features_of(X, 1), np.ones(26))
     assert support.tolist() == [1, 2]
-
-
-def test_a_basis_is_made_of_the_simplest_vectors():
     x = np.random.default_rng(0).uniform(-1, 1, 100)
     X = np.column_stack([x, x**2, x**3])
     features, monomials = features_of(X, 2), Monomials(3, 2)

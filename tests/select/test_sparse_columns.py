@@ -40,7 +40,7 @@ def test_mutual_information_of_sparse_columns():
     np.testing.assert_allclose(mutual_information(sp.csr_matrix(COUNTS), CLASSES).values, theirs, atol=1e-12)
 
 
-def test_feature_filter_of_sparse_columns():
+def test_a_filter_of_sparse_columns_fits_on_the_chosen_ones_made_dense():
     for score, k, y in [
         ("f", "cv", CLASSES),
         ("correlation", 3, NUMBERS),
@@ -60,9 +60,6 @@ def test_feature_filter_of_sparse_columns():
             np.testing.assert_allclose(fold_scores, expected.cv_results_["fold_scores"], atol=1e-6)
     with pytest.raises(ValueError, match='score="chi2" needs counts, but column'):
         FeatureFilter("chi2").fit(X, CLASSES)
-
-
-def test_an_estimator_is_fitted_on_the_chosen_columns_made_dense():
     for estimator, y in [(KNeighborsClassifier(3), CLASSES), (Ridge(), NUMBERS)]:
         settings = {"n_features_to_select": 2, "cv": 2}
         result = SequentialFeatureSelector(estimator, **settings).fit(X, y)

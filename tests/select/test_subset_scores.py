@@ -37,7 +37,7 @@ def singles(*columns):
     return [np.array([j]) for j in columns]
 
 
-def test_no_subset_is_fitted_twice():
+def test_no_subset_is_fitted_twice_whatever_groups_it_is_of():
     general = counting()
     memory = SubsetScores(general, None)
     first = memory.scores(np.array([0]), singles(1, 2), True)
@@ -52,16 +52,13 @@ def test_no_subset_is_fitted_twice():
     assert memory.computed == 3
     expected = np.array([validation().scores(np.array([0, j])) for j in (1, 2)])
     assert first.tolist() == expected.tolist()
-
-
-def test_groups_are_keyed_by_their_columns():
     memory = SubsetScores(counting(), None)
     pair = memory.scores(NONE, [np.array([0, 1])], True)
     assert memory.scores(np.array([1]), singles(0), True).tolist() == pair.tolist()
     assert memory.computed == 1
 
 
-def test_a_failing_candidate_is_named():
+def test_failing_candidates_are_named_and_jobs_give_the_same():
     class Stops(Ridge):
         def fit(self, X, y):
             if X[0, 0] in (float(v) for v in globals()["X"][[0, 10], 2]):
@@ -70,18 +67,12 @@ def test_a_failing_candidate_is_named():
 
     with pytest.raises(DataError, match=r"on {'c'}.*stop"):
         SubsetScores(counting(Stops()), None).scores(NONE, singles(0, 1, 2, 3), True)
-
-
-def test_the_fast_scorer_is_there_for_least_squares():
     for estimator in [LinearRegression(), Ridge(alpha=3)]:
         memory = SubsetScores.of(validation(estimator), None, None)
         assert memory._fast is not None
         exact = [validation(estimator).scores(np.array(c)) for c in ([0, 1, 2], [1, 2, 3])]
         np.testing.assert_allclose(memory.scores(np.array([1, 2]), singles(0, 3), True), exact, atol=1e-9)
         assert SubsetScores.of(validation(Ridge(positive=True)), None, None)._fast is None
-
-
-def test_jobs_give_the_same_in_the_same_order():
     groups = singles(3, 0, 2)
     alone, many = (
         SubsetScores(validation(), None, n_jobs).scores(np.array([1]), groups, True) for n_jobs in (None, 2)

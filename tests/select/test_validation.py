@@ -49,31 +49,7 @@ def same(result, expected):
         np.testing.assert_array_equal(test, its_test)
 
 
-def test_numbers_splitters_and_splits():
-    same(draw_folds(3, ROWS, LETTERS, classifier=True), StratifiedKFold(3).split(ROWS, LETTERS))
-    same(draw_folds(3, ROWS, np.arange(12.0), classifier=False), KFold(3).split(ROWS))
-    same(draw_folds(None, ROWS, np.arange(12.0), classifier=False), KFold(5).split(ROWS))
-    same(draw_folds(LeaveOneOut(), ROWS, LETTERS, classifier=True), LeaveOneOut().split(ROWS))
-    random = draw_folds(ShuffleSplit(4, random_state=0), ROWS, LETTERS, classifier=True)
-    same(random, ShuffleSplit(4, random_state=0).split(ROWS))
-    same(draw_folds(iter([([0, 1], [2])]), ROWS, LETTERS, classifier=True), [([0, 1], [2])])
-    mask = np.arange(12) < 6
-    same(draw_folds([(mask, ~mask)], ROWS, LETTERS, classifier=True), [(np.arange(6), np.arange(6, 12))])
-    same(
-        draw_folds(PredefinedSplit(np.repeat([0, 1], 6)), ROWS, LETTERS, classifier=True),
-        KFold(2).split(ROWS),
-    )
-
-
-def test_a_number_may_cut_at_random():
-    rng = np.random.default_rng(0)
-    one, two = (draw_folds(3, ROWS, LETTERS, classifier=True, shuffle=rng) for _ in range(2))
-    assert [test.tolist() for _, test in one] != [test.tolist() for _, test in two]
-    for _, test in one:
-        assert sorted(LETTERS[test]) == ["a", "b", "b", "c"]
-
-
-def test_refusals():
+def test_refusals_of_folds_and_scorers():
     for cv, classifier, error, said in [
         (
             4,
@@ -98,6 +74,17 @@ def test_refusals():
         labels = LETTERS if classifier else np.arange(12.0)
         with pytest.raises(error, match=said):
             draw_folds(cv, ROWS, labels, classifier=classifier)
+    with pytest.raises(InputTypeError, match=r"sklearn\.linear_model\._ridge\.Ridge"):
+        scorer_of(Ridge, None)
+    with pytest.raises(InputTypeError, match=r"estimator=None is not an estimator with fit\. Give for"):
+        scorer_of(None, None)
+    with pytest.raises(ParameterError, match=r"scoring=\['r2'\] cannot be used: Selection needs a single"):
+        scorer_of(Ridge(), ["r2"])
+    with pytest.raises(ParameterError, match=r"cannot be used\. Give the name of a scikit-learn score,"):
+        scorer_of(Ridge(), "R2")
+    with pytest.raises(ParameterError, match=r"scoring=None cannot be used: .*score"):
+        scorer_of(Mute(), None)
+    assert scorer_of(LinearSVC(), "roc_auc") is not None
 
 
 def validation(estimator, scoring=None, X=X, y=y, cv=None):
@@ -124,7 +111,7 @@ class Fails(ClassifierMixin, BaseEstimator):
         return np.nan if self._fails and self.when == "nan" else 0.5
 
 
-def test_scores_are_those_of_cross_val_score():
+def test_scores_are_those_of_cross_val_score_on_clones():
     for estimator, scoring in (
         (GaussianNB(), None),
         (KNeighborsClassifier(3), "balanced_accuracy"),
@@ -136,6 +123,20 @@ def test_scores_are_those_of_cross_val_score():
         for columns in ([0, 1], [1, 2, 3]):
             expected = cross_val_score(estimator, X[:, columns], y, cv=StratifiedKFold(5), scoring=scoring)
             np.testing.assert_allclose(about.scores(np.array(columns)), expected, rtol=1e-12)
+    seen = []
+
+    class Looks(Ridge):
+        def fit(self, X, y):
+            seen.append((X.dtype, X.shape, X[0].tolist()))
+            return super().fit(X, y)
+
+    single = X.astype(np.float32)
+    general = SubsetScores.of(validation(Looks(), X=single, cv=KFold(2)), None, None)
+    general.scores(np.array([3]), [np.array([0, 2])], True)
+    assert seen[0] == (np.dtype("f4"), (75, 3), single[75, [0, 2, 3]].tolist())
+    estimator = GaussianNB()
+    validation(estimator).scores(np.array([0]))
+    assert not hasattr(estimator, "classes_")
 
 
 def test_a_failure_names_subset_fold_and_cause():
@@ -158,43 +159,12 @@ def test_a_failure_names_subset_fold_and_cause():
         validation(Fails(KeyboardInterrupt("now"))).scores(both)
 
 
-def test_columns_reach_clones_of_the_estimator_in_order_and_in_their_dtype():
-    seen = []
-
-    class Looks(Ridge):
-        def fit(self, X, y):
-            seen.append((X.dtype, X.shape, X[0].tolist()))
-            return super().fit(X, y)
-
-    single = X.astype(np.float32)
-    general = SubsetScores.of(validation(Looks(), X=single, cv=KFold(2)), None, None)
-    general.scores(np.array([3]), [np.array([0, 2])], True)
-    assert seen[0] == (np.dtype("f4"), (75, 3), single[75, [0, 2, 3]].tolist())
-    estimator = GaussianNB()
-    validation(estimator).scores(np.array([0]))
-    assert not hasattr(estimator, "classes_")
-
-
-def test_scorer_of_refuses():
-    with pytest.raises(InputTypeError, match=r"sklearn\.linear_model\._ridge\.Ridge"):
-        scorer_of(Ridge, None)
-    with pytest.raises(InputTypeError, match=r"estimator=None is not an estimator with fit\. Give for"):
-        scorer_of(None, None)
-    with pytest.raises(ParameterError, match=r"scoring=\['r2'\] cannot be used: Selection needs a single"):
-        scorer_of(Ridge(), ["r2"])
-    with pytest.raises(ParameterError, match=r"cannot be used\. Give the name of a scikit-learn score,"):
-        scorer_of(Ridge(), "R2")
-    with pytest.raises(ParameterError, match=r"scoring=None cannot be used: .*score"):
-        scorer_of(Mute(), None)
-    assert scorer_of(LinearSVC(), "roc_auc") is not None
-
-
 class Mute(BaseEstimator):
     def fit(self, X, y):
         return self
 
 
-def test_kinds_defaults_and_names():
+def test_kinds_defaults_names_splitters_and_splits():
     assert kind_of_label(LogisticRegression()) is True
     assert kind_of_label(make_pipeline(StandardScaler(), LogisticRegression())) is True
     assert kind_of_label(Ridge()) is False
@@ -204,3 +174,21 @@ def test_kinds_defaults_and_names():
     nested = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), Ridge()))
     assert estimator_name(nested) == "StandardScaler + StandardScaler + Ridge"
     assert (score_name(max), score_name(Ridge()), score_name(None, "R2")) == ("max", "Ridge", "R2")
+    same(draw_folds(3, ROWS, LETTERS, classifier=True), StratifiedKFold(3).split(ROWS, LETTERS))
+    same(draw_folds(3, ROWS, np.arange(12.0), classifier=False), KFold(3).split(ROWS))
+    same(draw_folds(None, ROWS, np.arange(12.0), classifier=False), KFold(5).split(ROWS))
+    same(draw_folds(LeaveOneOut(), ROWS, LETTERS, classifier=True), LeaveOneOut().split(ROWS))
+    random = draw_folds(ShuffleSplit(4, random_state=0), ROWS, LETTERS, classifier=True)
+    same(random, ShuffleSplit(4, random_state=0).split(ROWS))
+    same(draw_folds(iter([([0, 1], [2])]), ROWS, LETTERS, classifier=True), [([0, 1], [2])])
+    mask = np.arange(12) < 6
+    same(draw_folds([(mask, ~mask)], ROWS, LETTERS, classifier=True), [(np.arange(6), np.arange(6, 12))])
+    same(
+        draw_folds(PredefinedSplit(np.repeat([0, 1], 6)), ROWS, LETTERS, classifier=True),
+        KFold(2).split(ROWS),
+    )
+    rng = np.random.default_rng(0)
+    one, two = (draw_folds(3, ROWS, LETTERS, classifier=True, shuffle=rng) for _ in range(2))
+    assert [test.tolist() for _, test in one] != [test.tolist() for _, test in two]
+    for _, test in one:
+        assert sorted(LETTERS[test]) == ["a", "b", "b", "c"]

@@ -42,7 +42,7 @@ def same_history(a, b, tol=0.0):
     assert a.choice.place == b.choice.place
 
 
-def test_iris_with_four_neighbours_as_published():
+def test_iris_as_published_and_floating_wins_for_mixtures():
     X, y = IRIS
     result = SequentialFeatureSelector(KNeighborsClassifier(4), validate=False).fit(X, y)
     # Features counted from 0: petal width, then petal length, then sepal width.
@@ -52,6 +52,15 @@ def test_iris_with_four_neighbours_as_published():
     assert "training rows, not validated" in str(result.summary())
     assert "training rows, not validated" in repr(result.history_[0])
     assert not any(step.validated for step in result.history_)
+    # Column 0 alone says most; together with 1 and 2 it says nothing new.
+    b, c, noise, other, rest = np.random.default_rng(3).standard_normal((5, 300))
+    X, y = np.column_stack([b + c + 0.8 * noise, b, c, other]), b + c + 0.3 * rest
+    for estimator in [LinearRegression(), make_pipeline(StandardScaler(), Ridge(solver="lsqr"))]:
+        pairs = {pair: cross_val_score(estimator, X[:, pair], y).mean() for pair in combinations(range(4), 2)}
+        for floating, pair in ((False, (0, 1)), (True, max(pairs, key=pairs.get))):
+            model = SequentialFeatureSelector(estimator, n_features_to_select=2, floating=floating).fit(X, y)
+            assert tuple(model.get_support(indices=True)) == pair
+            assert model.score_ == pytest.approx(pairs[pair])
 
 
 @pytest.mark.walk
@@ -77,19 +86,7 @@ def test_the_same_as_scikit_learn():
         np.testing.assert_allclose(ours.history_.chosen.fold_scores, expected, atol=1e-9)
 
 
-def test_floating_wins_where_a_mixture_is_the_best_single_feature():
-    # Column 0 alone says most; together with 1 and 2 it says nothing new.
-    b, c, noise, other, rest = np.random.default_rng(3).standard_normal((5, 300))
-    X, y = np.column_stack([b + c + 0.8 * noise, b, c, other]), b + c + 0.3 * rest
-    for estimator in [LinearRegression(), make_pipeline(StandardScaler(), Ridge(solver="lsqr"))]:
-        pairs = {pair: cross_val_score(estimator, X[:, pair], y).mean() for pair in combinations(range(4), 2)}
-        for floating, pair in ((False, (0, 1)), (True, max(pairs, key=pairs.get))):
-            model = SequentialFeatureSelector(estimator, n_features_to_select=2, floating=floating).fit(X, y)
-            assert tuple(model.get_support(indices=True)) == pair
-            assert model.score_ == pytest.approx(pairs[pair])
-
-
-def test_the_choice_is_what_it_says():
+def test_the_choice_is_what_it_says_and_patience_stops_early():
     for rule, direction, floating in product(["best", "one-se"], ["forward", "backward"], [False, True]):
         X, y = WINE[0][:, :4], WINE[1]
         result = SequentialFeatureSelector(
@@ -104,9 +101,16 @@ def test_the_choice_is_what_it_says():
         assert result.score_ == max(s.mean for s in steps if s.size == size)
         visited = {s.size for s in steps}
         assert visited >= set(range(1, 5))
+    X, y = DIABETES
+    full = SequentialFeatureSelector(Ridge()).fit(X, y)
+    early = SequentialFeatureSelector(Ridge(), patience=1).fit(X, y)
+    assert len(early.history_) < len(full.history_)
+    means = [step.mean for step in early.history_]
+    assert means[:-1] == sorted(means[:-1])
+    assert means[-1] <= means[-2]
 
 
-def test_ties_go_to_the_first_of_equal_columns():
+def test_ties_go_to_the_first_of_equal_columns_and_constants_change_nothing():
     X, y = IRIS
     twice = np.column_stack([X[:, 3], X[:, 3], X[:, 2], X[:, 2]])
     result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=1).fit(twice, y)
@@ -119,10 +123,6 @@ def test_ties_go_to_the_first_of_equal_columns():
     back = SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=1, direction="backward")
     back.fit(np.column_stack([X[:, 3], X[:, 3], 10 * noise]), y)
     assert [step.moved for step in back.history_] == [(), (2,), (0,)]
-
-
-def test_constant_features_change_no_score():
-    X, y = IRIS
     padded = np.column_stack([np.ones(150), X, np.zeros(150)])
     result = SequentialFeatureSelector(KNeighborsClassifier(4), n_features_to_select=2).fit(padded, y)
     assert result.get_support(indices=True).tolist() == [3, 4]
@@ -131,7 +131,7 @@ def test_constant_features_change_no_score():
     )
 
 
-def test_groups_move_together_and_fixed_stay():
+def test_groups_move_together_fixed_stay_and_sizes_count_features():
     X, y = WINE
     groups = [[0, 1, 2], [3, 4], ["x10", "x12"]]
     for direction in ("forward", "backward"):
@@ -145,10 +145,6 @@ def test_groups_move_together_and_fixed_stay():
     labels = np.array(["a", "a", "a", "b", "b", "c", "d", "e", "f", "g", "h", "i", "h"])
     again = SequentialFeatureSelector(GaussianNB(), groups=labels, fixed=[5], direction="backward", cv=2)
     same_history(again.fit(X, y).history_, result.history_)
-
-
-def test_sizes_count_features():
-    X, y = WINE
     groups = [[0, 1, 2], [3, 4, 5, 6], [7, 8]]
     for number, size in ((4, 4), (1, 1), (0.5, 6), (13, 13)):
         result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=number, groups=groups, cv=2)
@@ -157,16 +153,6 @@ def test_sizes_count_features():
     result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=9, groups=only, cv=2).fit(X, y)
     assert result.n_features_to_select_ in (6, 7)
     assert "the most that the groups allow of the 9 that were requested" in str(result.summary())
-
-
-def test_patience_stops_early():
-    X, y = DIABETES
-    full = SequentialFeatureSelector(Ridge()).fit(X, y)
-    early = SequentialFeatureSelector(Ridge(), patience=1).fit(X, y)
-    assert len(early.history_) < len(full.history_)
-    means = [step.mean for step in early.history_]
-    assert means[:-1] == sorted(means[:-1])
-    assert means[-1] <= means[-2]
 
 
 LEAST_SQUARES = (
@@ -209,13 +195,27 @@ def test_collinear_columns_are_fitted_one_by_one(monkeypatch):
     same_history(fast.history_, general.history_, tol=1e-9)
 
 
-def test_the_whole_selection_is_cross_validated_in_a_pipeline():
+def test_the_selection_is_cross_validated_and_its_summary_the_history():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 40)), rng.standard_normal(50)
     selector = SequentialFeatureSelector(LinearRegression(), cv=3, patience=3)
     held_out = cross_val_score(make_pipeline(selector, LinearRegression()), X, y, cv=3)
     assert selector.fit(X, y).score_ > 0.2
     assert held_out.mean() < 0
+    frame = load_iris(as_frame=True)
+    result = SequentialFeatureSelector(KNeighborsClassifier(4), scoring="balanced_accuracy", floating=True)
+    result.fit(frame.data, frame.target)
+    assert result.summary() is result.history_
+    assert str(result.history_).startswith(
+        "Forward floating selection among 4 features with KNeighborsClassifier: balanced_accuracy, 5 folds "
+        "of 150 rows\n"
+    )
+    assert "+ petal width (cm)" in str(result.history_)
+    assert result.history_.to_frame().shape == (len(result.history_), 8)
+    json.dumps(result.history_.to_dict(), allow_nan=False)
+    models = sum(step.models for step in result.history_)
+    assert f"{models} models in" in str(result.history_)
+    assert all(step.seconds > 0 for step in result.history_)
 
 
 class Stoppable(ClassifierMixin, BaseEstimator):
@@ -289,24 +289,7 @@ def test_an_error_keeps_the_steps_before_it(stoppable):
     assert not hasattr(selector, "support_")
 
 
-def test_summary_is_the_history():
-    frame = load_iris(as_frame=True)
-    result = SequentialFeatureSelector(KNeighborsClassifier(4), scoring="balanced_accuracy", floating=True)
-    result.fit(frame.data, frame.target)
-    assert result.summary() is result.history_
-    assert str(result.history_).startswith(
-        "Forward floating selection among 4 features with KNeighborsClassifier: balanced_accuracy, 5 folds "
-        "of 150 rows\n"
-    )
-    assert "+ petal width (cm)" in str(result.history_)
-    assert result.history_.to_frame().shape == (len(result.history_), 8)
-    json.dumps(result.history_.to_dict(), allow_nan=False)
-    models = sum(step.models for step in result.history_)
-    assert f"{models} models in" in str(result.history_)
-    assert all(step.seconds > 0 for step in result.history_)
-
-
-def test_parameters_refused():
+def test_parameters_and_data_refused():
     """What a fit itself refuses, and one of each of what the space, the search and the folds do."""
     for asked, error, said in [
         ({"direction": "up"}, ParameterError, "'up' is not known. Allowed: 'forward', 'backward', 'exhaus"),
@@ -328,9 +311,6 @@ def test_parameters_refused():
     ]:
         with pytest.raises(error, match=re.escape(said)):
             SequentialFeatureSelector(**{"estimator": GaussianNB()} | asked).fit(*IRIS)
-
-
-def test_data_refused():
     X, y = IRIS
     selector = SequentialFeatureSelector(GaussianNB())
     with pytest.raises(DataError, match="SequentialFeatureSelector requires y to be passed, but"):
@@ -362,7 +342,7 @@ def test_arrays_of_every_kind(array_kind):
     np.testing.assert_array_equal(result.transform(sp.csr_array(X)).toarray(), X[:, 2:])
 
 
-def test_frames_and_names():
+def test_frames_files_and_names(tmp_path):
     frame = load_iris(as_frame=True)
     result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).set_output(transform="pandas")
     selected = result.fit_transform(frame.data, frame.target)
@@ -379,9 +359,6 @@ def test_frames_and_names():
     back = result.inverse_transform(selected.to_numpy())
     np.testing.assert_array_equal(back[:, 2:], selected)
     assert not back[:, :2].any()
-
-
-def test_files(tmp_path):
     frame = load_iris(as_frame=True).frame
     path = tmp_path / "iris.csv"
     frame.to_csv(path, index=False)
@@ -404,7 +381,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_an_exhaustive_search_scores_every_subset():
+def test_an_exhaustive_search_scores_every_subset_and_says_what_it_does_not_take():
     X, y = DIABETES[0][:, :5], DIABETES[1]
     result = SequentialFeatureSelector(Ridge(alpha=0.1), direction="exhaustive", cv=4).fit(X, y)
     every = {
@@ -426,9 +403,6 @@ def test_an_exhaustive_search_scores_every_subset():
     result = SequentialFeatureSelector(Ridge(alpha=0.1), direction="exhaustive", **asked).fit(X, y)
     assert [s.candidates for s in result.history_] == [((4,),), ((3, 4),), ((0, 1, 2, 4),)]
     assert result.get_support(indices=True).tolist() == [0, 1, 2, 4]
-
-
-def test_an_exhaustive_search_says_what_it_does_not_take():
     for columns, given, match in [
         (16, {}, "allows at most 15 free features or"),
         (3, {"floating": True}, "floating=True has no use:"),

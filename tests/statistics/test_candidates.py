@@ -22,16 +22,13 @@ def selection(**more):
     return candidates.Selection(tried, "What is best", candidates.Choice(1, "It won."), **more)
 
 
-def test_standard_error_is_the_formula():
+def test_one_standard_error_is_the_formula_and_ties_go_to_the_first():
     scores = np.array([0.5, 0.7, 0.9, 0.6])
     expected = math.sqrt(sum((s - scores.mean()) ** 2 for s in scores) / 3) / math.sqrt(4)
     assert candidates.standard_error(scores) == pytest.approx(expected)
     (one,) = in_folds(scores)
     assert (one.mean, one.standard_error) == (pytest.approx(0.675), pytest.approx(expected))
     assert math.isnan(candidates.standard_error(scores[:1]))
-
-
-def test_one_standard_error_by_hand():
     rows = [0.5, 0.5, 0.5], [0.8, 0.9, 0.7], [0.9, 0.9, 0.8], [0.9, 1.0, 0.8], [0.7, 0.7, 0.7]
     result = in_folds(*rows, sizes=[1, 2, 3, 5, 9])
     assert result[3].standard_error == pytest.approx(0.0577, abs=1e-4)
@@ -39,9 +36,6 @@ def test_one_standard_error_by_hand():
     # The standard error is that of the best, and of several of the smallest size the best is taken.
     result = in_folds([0.69, 0.69], [0.71, 0.71], [0.75, 0.75], [0.7, 0.9], sizes=[1, 2, 2, 4])
     assert candidates.within_one_standard_error(result) == 2
-
-
-def test_ties_go_to_the_smallest_and_then_to_the_first_and_one_fold_has_no_standard_error():
     result = in_folds([0.1, 0.1], [0.7, 0.9], [0.9, 0.7], sizes=[2, 4, 8])
     assert candidates.best(result) == 1
     assert candidates.best(result[::-1]) == 1
@@ -52,7 +46,15 @@ def test_ties_go_to_the_smallest_and_then_to_the_first_and_one_fold_has_no_stand
     assert candidates.within_one_standard_error(in_folds([0.5], [0.6])) == 1
 
 
-def test_it_prints_as_a_table():
+def test_it_is_a_sequence_a_frame_and_a_table():
+    result = selection()
+    assert (len(result), result[-1], result[:2]) == (3, result.tried[2], result.tried[:2])
+    assert list(result) == list(result.tried)
+    assert result.chosen is result[1]
+    frame = result.to_frame()
+    assert frame.index.tolist() == ["c1", "c2", "c3"]
+    assert frame["chosen"].tolist() == [False, True, False]
+    assert frame.loc["c3", "score"] == pytest.approx(0.95)
     assert str(selection(notes=("A note.",))).splitlines() == [
         "What is best",
         "",
@@ -69,37 +71,11 @@ def test_it_prints_as_a_table():
     assert page.startswith("<div>What is best")
     assert page.count("<tr>") == 1 + len(selection())
     assert "s.e." not in str(candidates.Selection(tuple(in_folds([0.5])), "One fold"))
-
-
-def test_it_is_a_sequence_and_a_frame():
-    result = selection()
-    assert (len(result), result[-1], result[:2]) == (3, result.tried[2], result.tried[:2])
-    assert list(result) == list(result.tried)
-    assert result.chosen is result[1]
-    frame = result.to_frame()
-    assert frame.index.tolist() == ["c1", "c2", "c3"]
-    assert frame["chosen"].tolist() == [False, True, False]
-    assert frame.loc["c3", "score"] == pytest.approx(0.95)
-
-
-def test_nothing_was_chosen_and_a_bar_is_as_long_as_its_share():
     with pytest.raises(AttributeError, match="Nothing was chosen"):
         _ = candidates.Selection((), "Empty").chosen
     assert str(candidates.Selection((), "Empty")) == "Empty\nStopped before the first score."
     shares = [(1.0, 1.0), (0.25, 1.0), (0.125, 1.0), (0.0, 0.0), (-1.0, 2.0), (9.0, 3.0)]
     assert [candidates.bar(*share, width=4) for share in shares] == ["████", "█", "▌", "", "", "████"]
-
-
-def test_a_frame_needs_pandas(monkeypatch):
-    def missing(name):
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(module, "import_module", missing)
-    with pytest.raises(MissingExtraError, match="A data frame needs pandas"):
-        selection().to_frame()
-
-
-def test_numbers_of_any_size_are_aligned():
     for value, written in (
         (2861.0, "2,861"),
         (3.1e-9, "3.100e-09"),
@@ -110,3 +86,12 @@ def test_numbers_of_any_size_are_aligned():
     ):
         form = candidates.number_format([value if math.isfinite(value) else 1e9])
         assert f"{value:{form}}" == written
+
+
+def test_a_frame_needs_pandas(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(module, "import_module", missing)
+    with pytest.raises(MissingExtraError, match="A data frame needs pandas"):
+        selection().to_frame()

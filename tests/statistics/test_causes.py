@@ -33,15 +33,12 @@ def test_one_cause_that_fits_is_named(column, value, kind, reading):
     assert read is reading or read == pytest.approx(reading)
 
 
-def test_several_causes_or_none_are_not_named_and_few_rows_say_nothing():
+def test_several_causes_and_rows_are_named_once_or_not():
     assert said(0, 13.86) == []
     assert said(0, 1e9) == []
     wide = np.column_stack([np.geomspace(1, 1e4, 100), np.linspace(0, 1, 100), np.linspace(5, 9, 100)])
     assert causes_of(np.array([1e9, 0.5, 7.0]), wide, NAMES[:3], NUMBERS[:100]) == []
     assert causes_of(np.array([1e3, 1.0, 1.0]), np.ones((19, 3)), NAMES[:3], NUMBERS[:19]) == []
-
-
-def test_a_copied_row_a_row_in_another_unit_and_swapped_neighbours_are_named_once():
     [cause] = causes_of(X[5], X, NAMES, NUMBERS)
     assert str(cause) == "The row has the same values as row 6"
     [cause] = causes_of(10 * ROW[:3], OTHERS[:, :3], NAMES[:3], NUMBERS)

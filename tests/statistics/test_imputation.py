@@ -10,6 +10,7 @@ from sklearn.datasets import load_diabetes
 from gramian import PCA
 from gramian.statistics import imputation
 from gramian.statistics.normal_model import NormalModel
+from helpers import conditional
 
 
 def holed(n, d, k, share, seed=0, noise=1.0):
@@ -26,18 +27,11 @@ def holed(n, d, k, share, seed=0, noise=1.0):
     return X, with_holes
 
 
-def conditional(X, mean, S):
+def all_conditional(X, mean, S):
     """Return conditional expectations at the holes, their variances, and the sum of their covariances."""
-    d = X.shape[1]
-    expected, variances, covariance = X.copy(), [], np.zeros((d, d))
-    for i, row in enumerate(X):
-        gone, seen = np.isnan(row), ~np.isnan(row)
-        gain = S[np.ix_(gone, seen)] @ np.linalg.inv(S[np.ix_(seen, seen)])
-        expected[i, gone] = mean[gone] + gain @ (row[seen] - mean[seen])
-        left = S[np.ix_(gone, gone)] - gain @ S[np.ix_(seen, gone)]
-        covariance[np.ix_(gone, gone)] += left
-        variances += np.diag(left).tolist()
-    return expected, np.array(variances), covariance
+    expected, left = zip(*(conditional(mean, S, row) for row in X), strict=True)
+    variances = [variance for row, C in zip(X, left, strict=True) for variance in np.diag(C)[np.isnan(row)]]
+    return np.array(expected), np.array(variances), sum(left)
 
 
 def incomplete(model, method="em"):
@@ -102,7 +96,7 @@ def test_em_is_its_definition_row_by_row():
         assert np.allclose(result.model.weights @ result.model.weights.T, W @ W.T)
         assert np.isclose(result.model.noise, noise)
         # Every imputed entry is the normal's conditional expectation, with its conditional variance.
-        filled, variances, covariance = conditional(X, mean, W @ W.T + noise * np.eye(shape[1]))
+        filled, variances, covariance = all_conditional(X, mean, W @ W.T + noise * np.eye(shape[1]))
         assert np.allclose(result.filled, filled)
         rows = incomplete(result.model)
         assert np.allclose(rows.filled(X), filled)
@@ -125,9 +119,6 @@ def test_em_converges_whatever_the_share_of_holes():
         again = imputation.impute_em(X, 2, start=exact)
         assert again.iterations == 1
         assert np.allclose(again.model.noise, exact.model.noise, rtol=1e-5)
-
-
-def test_em_of_complete_data_has_the_noise_that_degrees_of_freedom_leave():
     for shape in ((40, 6), (15, 30)):
         X, _ = holed(*shape, 2, 0.0)
         result = imputation.impute_em(X, 2, tol=1e-10)
@@ -148,7 +139,7 @@ def test_many_components_impute_as_well_as_few():
         X = np.where(gone, np.nan, true)
         certain = literal_em(X, 9, 40, uncertain=False)
         S = certain[0] @ certain[0].T + certain[1] * np.eye(24)
-        squares["exact"].append(np.mean((conditional(X, certain[2], S)[0] - true)[gone] ** 2))
+        squares["exact"].append(np.mean((all_conditional(X, certain[2], S)[0] - true)[gone] ** 2))
         for name, k in (("few", 3), ("many", 9)):
             squares[name].append(np.mean((imputation.impute_em(X, k).filled - true)[gone] ** 2))
     few, many, exact = (np.mean(squares[name]) ** 0.5 for name in ("few", "many", "exact"))
@@ -189,7 +180,7 @@ def literal_iterative(X, k, strength):
     return filled, noise
 
 
-def test_iterative_pca_is_its_definition():
+def test_iterative_pca_is_its_definition_and_low_rank_comes_back():
     for shape, strength in (((20, 6), 1.0), ((10, 14), 1.0)):
         _, X = holed(*shape, 2, 0.15)
         result = imputation.impute_iterative(X, 2, strength=strength, tol=1e-10, max_iter=3000)
@@ -197,9 +188,6 @@ def test_iterative_pca_is_its_definition():
         filled, noise = literal_iterative(X, 2, strength)
         assert np.allclose(result.filled, filled, atol=1e-5), (shape, strength)
         assert np.isclose(result.model.noise, noise, rtol=1e-5), (shape, strength)
-
-
-def test_data_of_low_rank_come_back():
     rng = np.random.default_rng(3)
     true = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 8)) + 1
     X = true.copy()
@@ -295,20 +283,17 @@ def test_cross_validation_looks_beyond_a_rise():
     assert "largest number of components" in model.component_choice_.sentence
 
 
-@pytest.mark.parametrize("impute", [imputation.impute_em, imputation.impute_iterative])
-def test_a_limit_of_steps_is_stated(impute):
-    _, X = holed(30, 8, 2, 0.3)
-    result = impute(X, 2, tol=0, max_iter=3)
-    assert (result.iterations, result.converged, len(result.trace)) == (3, False, 3)
-
-
-@pytest.mark.parametrize(("d", "count"), [(40, 4), (600, 5), (1500, 60), (1500, 700)])
-def test_products_over_the_holes_are_those_of_the_definition(d, count):
-    rng = np.random.default_rng(0)
-    W, observed = rng.standard_normal((4, d)).T, np.ones((7, d), dtype=bool)
-    for places in range(1, 7):  # the first row is complete
-        observed[places, rng.choice(d, count, replace=False)] = False
-    there, gone = imputation.grams_of_holes(observed, W)
-    for place, row in enumerate(observed):
-        assert_allclose(there[place], W[row].T @ W[row], rtol=0, atol=1e-12 * d)
-        assert_allclose(gone[place], W[~row].T @ W[~row], rtol=0, atol=1e-12 * d)
+def test_limits_of_steps_and_products_over_the_holes():
+    for impute in [imputation.impute_em, imputation.impute_iterative]:
+        _, X = holed(30, 8, 2, 0.3)
+        result = impute(X, 2, tol=0, max_iter=3)
+        assert (result.iterations, result.converged, len(result.trace)) == (3, False, 3)
+    for d, count in [(40, 4), (600, 5), (1500, 60), (1500, 700)]:
+        rng = np.random.default_rng(0)
+        W, observed = rng.standard_normal((4, d)).T, np.ones((7, d), dtype=bool)
+        for places in range(1, 7):  # the first row is complete
+            observed[places, rng.choice(d, count, replace=False)] = False
+        there, gone = imputation.grams_of_holes(observed, W)
+        for place, row in enumerate(observed):
+            assert_allclose(there[place], W[row].T @ W[row], rtol=0, atol=1e-12 * d)
+            assert_allclose(gone[place], W[~row].T @ W[~row], rtol=0, atol=1e-12 * d)

@@ -49,21 +49,22 @@ def test_standard_errors_are_those_of_the_delta_method(scale, power, weight):
         assert result.ratio_standard_errors[j] == pytest.approx(error, rel=1e-4)
 
 
-def test_fewer_components_have_the_errors_of_all_of_them():
+def test_errors_and_separations_are_those_of_all_components():
     whole, part = PCA().fit(X).sampling_, PCA(2).fit(X).sampling_
     assert part.standard_errors == pytest.approx(whole.standard_errors[:2])
     assert part.ratio_standard_errors == pytest.approx(whole.ratio_standard_errors[:2])
-
-
-def test_equal_eigenvalues_are_separated_in_one_sample_of_twenty():
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
+    weighted = PCA(3).fit(X, sample_weight=weights).sampling_
+    repeated = PCA(3).fit(np.repeat(X, weights, axis=0)).sampling_
+    assert weighted.standard_errors == pytest.approx(repeated.standard_errors)
+    assert weighted.brief.startswith(f"{weights.sum()} effective rows cannot tell")
+    stream = PCA(3, forgetting=0.5).partial_fit(X[:30]).partial_fit(X[30:]).sampling_
+    assert stream.n_effective == pytest.approx(45**2 / (30 + 30 / 4))
     tables = np.random.default_rng(1).standard_normal((4000, 30, 2))
     tables -= tables.mean(axis=1, keepdims=True)
     values = np.linalg.eigvalsh(np.einsum("tni,tnj->tij", tables, tables))
     rate = separated(values[:, 1], values[:, 0], 29.0).mean()
     assert abs(rate - 0.05) < 4 * math.sqrt(0.05 * 0.95 / 4000)
-
-
-def test_nothing_is_separated_from_components_that_the_rows_cannot_have():
     rows = np.random.default_rng(0).standard_normal((5, 10)) * 10.0 ** -np.arange(10)
     flat = X[:, :2] @ np.random.default_rng(1).standard_normal((2, 6))
     for table, rank in ((rows, 4), (flat, 2), (X[:2], 1), (X, 5)):
@@ -75,7 +76,7 @@ def test_nothing_is_separated_from_components_that_the_rows_cannot_have():
     assert not separated(np.array([1.0]), np.array([0.0]), 1.0).any()
 
 
-def test_several_eigenvalues_may_be_equal_by_the_test_of_sphericity():
+def test_what_the_rows_do_not_separate_is_named():
     values, degrees = np.array([9.0, 7.5, 6.5, 2.0, 1.9, 1.4, 1.3]), 80.0
     for j, reach in enumerate(reaches(values, len(values), degrees)):
         accepted = []
@@ -88,9 +89,6 @@ def test_several_eigenvalues_may_be_equal_by_the_test_of_sphericity():
         assert reach == expected
     neighbours = separated(values[:-1], values[1:], degrees)
     assert np.array_equal(neighbours, reaches(values, 6, degrees) == np.arange(6))
-
-
-def test_the_sentence_names_what_the_rows_do_not_separate():
     assert PCA(4).fit(CLOSE).sampling_.groups == (range(0, 2), range(2, 3), range(3, 4))
     for k, said in ((4, "PC1 and PC2"), (1, "PC1 and the first component left out")):
         mixed = "another sample may mix them, so read them together (only their span is determined)."
@@ -108,16 +106,6 @@ def test_the_sentence_names_what_the_rows_do_not_separate():
         "40 rows cannot tell PC1 and PC2, nor PC3 and PC4, nor PC5 and PC6, nor 2 more groups apart: "
         "another sample may mix them, so read each group together (only its span is determined)."
     )
-
-
-def test_rows_count_by_their_weights():
-    weights = np.random.default_rng(0).integers(0, 4, len(X))
-    weighted = PCA(3).fit(X, sample_weight=weights).sampling_
-    repeated = PCA(3).fit(np.repeat(X, weights, axis=0)).sampling_
-    assert weighted.standard_errors == pytest.approx(repeated.standard_errors)
-    assert weighted.brief.startswith(f"{weights.sum()} effective rows cannot tell")
-    stream = PCA(3, forgetting=0.5).partial_fit(X[:30]).partial_fit(X[30:]).sampling_
-    assert stream.n_effective == pytest.approx(45**2 / (30 + 30 / 4))
 
 
 @pytest.mark.filterwarnings("ignore:The data has rank 0:gramian.errors.RankWarning")

@@ -69,7 +69,7 @@ def test_datasets_of_hdf5(tmp_path):
     assert scan(io.BytesIO((tmp_path / "one.hdf5").read_bytes())).read().values.shape == (4, 3)
 
 
-def test_variables_of_matlab(tmp_path):
+def test_variables_of_matlab_and_damaged_files(tmp_path):
     savemat(tmp_path / "old.mat", {"X": X, "y": np.arange(4), "c": {"a": 1}}, do_compression=True)
     savemat(tmp_path / "four.mat", {"X": X, "y": np.arange(4)}, format="4")
     write_mat73(tmp_path / "new.mat", X=X, y=np.arange(4.0)[:, None])
@@ -83,9 +83,6 @@ def test_variables_of_matlab(tmp_path):
     savemat(tmp_path / "s.mat", {"S": sparse.csc_matrix(X)})
     np.testing.assert_array_equal(scan(tmp_path / "s.mat").read().values, X)
     assert scan(io.BytesIO((tmp_path / "s.mat").read_bytes())).read().values.shape == (4, 3)
-
-
-def test_damaged_files_of_matlab_do_not_end_the_process(tmp_path):
     path = tmp_path / "x.mat"
     savemat(
         path, {"S": sparse.csc_matrix(np.triu(np.arange(16.0).reshape(4, 4))), "X": X, "c": {"a": "text"}}
@@ -100,7 +97,7 @@ def test_damaged_files_of_matlab_do_not_end_the_process(tmp_path):
         scan(path).read()
 
 
-def test_idx_files(tmp_path):
+def test_idx_files_and_numbers_in_other_files(tmp_path):
     pictures = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
     for name in ("t-images-idx3-ubyte", "t-images.idx3-ubyte", "t.idx"):
         (tmp_path / name).write_bytes(idx(pictures, 8))
@@ -117,9 +114,14 @@ def test_idx_files(tmp_path):
     np.testing.assert_array_equal(scan(tmp_path / "f.idx").read().values, X)
     with pytest.raises(DataError, match=r"holds 4 uint8\. A table has real numbers and two axes,"):
         scan(labels).read()
+    (tmp_path / "secret").write_bytes(bytes(range(48)))
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("X", (3, 2), dtype="f8", external=[(str(tmp_path / "secret"), 0, 48)])
+    with pytest.raises(DataError, match="/X stores its numbers in other files, which is not"):
+        scan(tmp_path / "x.h5").read()
 
 
-def test_damaged_files(tmp_path):
+def test_damaged_files_and_matrices_that_lack_something(tmp_path):
     write_h5(tmp_path / "x.h5", X=np.zeros((99, 9)))
     write_mat73(tmp_path / "new.mat", X=np.zeros((99, 9)))
     (tmp_path / "x.idx").write_bytes(idx(np.zeros((99, 9), np.uint8), 8))
@@ -135,6 +137,34 @@ def test_damaged_files(tmp_path):
         (tmp_path / name).write_bytes(b"x,y\n1,2\n" * 99)
         with pytest.raises(FileError, match=r"of another kind|no \.mat file"):
             scan(tmp_path / name).read()
+    path = tmp_path / "x.h5ad"
+    for place, value in [("obs/_index", ["a"]), ("var/_index", ["a"] * 9), ("obs/depth", [1, 2])]:
+        write_h5ad(path, X)
+        with h5py.File(path, "a") as file:
+            del file[place]
+            file[place] = np.array(value, dtype=object if place.endswith("index") else int)
+        with pytest.raises(FileError, match=r"damaged or .*X is \(4, 3\), with "):
+            scan(path, label="depth").read()
+    # What points outside of the matrix would be written there, where other things are.
+    for part, value in [("indices", 99), ("indices", -5), ("indptr", 99)]:
+        write_h5ad(path, sparse.csr_matrix(X))
+        with h5py.File(path, "a") as file:
+            file[f"X/{part}"][1] = value
+        with pytest.raises(FileError, match="damaged"):
+            scan(path).read()
+    write_h5ad(path, X)
+    with pytest.raises(ParameterError, match="is no column of obs of"):
+        scan(path, label="knd").read()
+    with pytest.raises(ParameterError, match=r"has no such column\. Did you mean"):
+        scan(path, drop="gene9").read()
+    with pytest.raises(ParameterError, match="with transpose names a row, but labels of"):
+        scan(path, label="kind", transpose=True).read()
+    write_h5(path, X=X)
+    with pytest.raises(FileError, match="cannot be read: it is truncated, damaged or protected, or"):
+        scan(path).read()
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(FileError, match="truncated"):
+        scan(path).read()
 
 
 def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):
@@ -157,24 +187,6 @@ def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):
         file["var"].create_dataset("_index", 10**9, h5py.string_dtype(), chunks=1000)
     with pytest.raises(MemoryLimitError, match="/var/_index holds 1000000000 text, which takes 64 GB, and"):
         scan(tmp_path / "x.h5ad").read()
-
-
-def test_annotated_matrices_that_disagree_with_themselves(tmp_path):
-    path = tmp_path / "x.h5ad"
-    for place, value in [("obs/_index", ["a"]), ("var/_index", ["a"] * 9), ("obs/depth", [1, 2])]:
-        write_h5ad(path, X)
-        with h5py.File(path, "a") as file:
-            del file[place]
-            file[place] = np.array(value, dtype=object if place.endswith("index") else int)
-        with pytest.raises(FileError, match=r"damaged or .*X is \(4, 3\), with "):
-            scan(path, label="depth").read()
-    # What points outside of the matrix would be written there, where other things are.
-    for part, value in [("indices", 99), ("indices", -5), ("indptr", 99)]:
-        write_h5ad(path, sparse.csr_matrix(X))
-        with h5py.File(path, "a") as file:
-            file[f"X/{part}"][1] = value
-        with pytest.raises(FileError, match="damaged"):
-            scan(path).read()
 
 
 def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
@@ -221,23 +233,6 @@ def test_annotated_matrices(tmp_path, kind):
         assert scan(path).read().notes == ("the sparse matrix X (92% non-zero) was made dense",)
 
 
-def test_what_annotated_matrices_lack(tmp_path):
-    path = tmp_path / "x.h5ad"
-    write_h5ad(path, X)
-    with pytest.raises(ParameterError, match="is no column of obs of"):
-        scan(path, label="knd").read()
-    with pytest.raises(ParameterError, match=r"has no such column\. Did you mean"):
-        scan(path, drop="gene9").read()
-    with pytest.raises(ParameterError, match="with transpose names a row, but labels of"):
-        scan(path, label="kind", transpose=True).read()
-    write_h5(path, X=X)
-    with pytest.raises(FileError, match="cannot be read: it is truncated, damaged or protected, or"):
-        scan(path).read()
-    path.write_bytes(path.read_bytes()[:300])
-    with pytest.raises(FileError, match="truncated"):
-        scan(path).read()
-
-
 def test_real_archives(data_dir):
     usps = existing(data_dir, "digits", "usps.h5")
     table = scan(f"{usps}::test/data", labels_from=f"{usps}::test/target").read()
@@ -247,14 +242,6 @@ def test_real_archives(data_dir):
     assert (table.values.shape, table.labels[:4].tolist()) == ((50, 28, 28), [7, 2, 1, 0])
     faces = scan(existing(data_dir, "faces", "olivettifaces.mat"), transpose=True).read()
     assert (faces.values.shape, faces.values.dtype) == ((400, 4096), np.uint8)
-
-
-def test_numbers_in_other_files_are_not_read(tmp_path):
-    (tmp_path / "secret").write_bytes(bytes(range(48)))
-    with h5py.File(tmp_path / "x.h5", "w") as file:
-        file.create_dataset("X", (3, 2), dtype="f8", external=[(str(tmp_path / "secret"), 0, 48)])
-    with pytest.raises(DataError, match="/X stores its numbers in other files, which is not"):
-        scan(tmp_path / "x.h5").read()
 
 
 def moved_elsewhere(path, part, how, elsewhere):

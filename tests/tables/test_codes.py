@@ -21,9 +21,8 @@ def codes(values, *more):
     return codes_of(of_numbers(["x"], values[None])[0])
 
 
-@pytest.mark.parametrize(
-    ("values", "more"),
-    [
+def test_codes_are_found_and_values_are_none():
+    for values, more in [
         (AGES, [-9.0]),
         (AGES, [999.0] * 4),
         (RATINGS, [99.0]),
@@ -34,17 +33,11 @@ def codes(values, *more):
         (CHANGES, [-99.99] * 9),
         (CHANGES, [-200.0]),
         (np.tile(np.r_[60.0:99.0, 100.0], 6), [99.0] * 60),
-    ],
-)
-def test_codes_are_found(values, more):
-    found = codes(values, *more)
-    assert set(found) == set(more)
-    assert sum(found.values()) == np.isin(np.concatenate([values, more]), more).sum()
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
+    ]:
+        found = codes(values, *more)
+        assert set(found) == set(more)
+        assert sum(found.values()) == np.isin(np.concatenate([values, more]), more).sum()
+    for values in [
         *(AGES, RATINGS, WEIGHTS, CHANGES),
         np.r_[WEIGHTS, 140.0],  # one wild value may be real
         np.r_[RNG.exponential(3, 200), 90.0],
@@ -54,10 +47,8 @@ def test_codes_are_found(values, more):
         np.minimum(RNG.normal(50, 30, 300).round(), 99.0),  # two digits
         np.array([0.0, 1.0] * 50),
         np.full(30, -999.0),
-    ],
-)
-def test_values_are_none(values):
-    assert codes(values) == {}
+    ]:
+        assert codes(values) == {}
 
 
 def test_a_code_is_proposed_and_read_as_missing(data_dir):

@@ -39,9 +39,6 @@ def test_columns_that_become_row_names_and_those_that_do_not():
     for first in ([1, 1], [1.5, 2.5], [1, None]):
         assert make([first, [1.5, 2.5]], ["", "x"]).feature_names == ("column 0", "x")
     assert make([[1, 2]], [""]).values.tolist() == [[1], [2]]
-
-
-def test_id_is_used_and_an_index_beside_it_is_left_out():
     table = make([[0, 1], ["a", "b"], [3, 4]], ["", "name", "x"], id="name")
     assert table.row_names == ("a", "b")
     assert table.feature_names == ("x",)
@@ -49,7 +46,7 @@ def test_id_is_used_and_an_index_beside_it_is_left_out():
     assert make([["u", "v"], [5, 6], [3, 4]], id="c1", drop=("c0",)).row_names == ("5", "6")
 
 
-def test_labels_of_every_kind_also_before_the_names():
+def test_labels_chunks_and_names():
     for values, expected in [
         ([1, 2], [1, 2]),
         ([1.5, None], [1.5, np.nan]),
@@ -61,6 +58,20 @@ def test_labels_of_every_kind_also_before_the_names():
     table = make([["u", "u"], ["a", "b"], [1, 2]], label="c0")
     assert table.labels.tolist() == ["u", "u"]
     assert table.row_names == ("a", "b")
+    column = pa.chunked_array([[1, 2], [3], [4, 5]])
+    assert make([column], rows=slice(1, 4)).values[:, 0].tolist() == [2, 3, 4]
+    table = make([pa.chunked_array([["a", "b"], ["c", "d", "e"]]), column], rows=slice(0, 5, 2))
+    assert table.values[:, 0].tolist() == [1, 3, 5]
+    assert table.row_names == ("a", "c", "e")
+    table = make([[1], [2], [3]], ["a", "a", "b"])
+    assert table.feature_names == ("a", "a_2", "b")
+    assert table.notes == ("repeated column names were numbered: 'a'",)
+    table = make([[1, 2], ["u", "u"], [3, 4]], None, label="1", columns=("2", "0"))
+    assert table.values.tolist() == [[3, 1], [4, 2]]
+    assert table.feature_names is None
+    table = make([[1, 2], pa.array([None, None])], ["x", ""])
+    assert table.feature_names == ("x",)
+    assert table.notes == ("an empty last column without a name was left out",)
 
 
 def test_columns_that_hold_no_numbers_are_refused_and_counted():
@@ -85,7 +96,7 @@ def test_columns_that_hold_no_numbers_are_refused_and_counted():
             make(columns, **choice)
 
 
-def test_numbers_of_every_type_are_rounded_to_floats():
+def test_numbers_of_every_type_dictionaries_and_nulls():
     for kind in (pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(5, 2)):
         column = pa.array(np.array([1, 2], np.float16) if kind == pa.float16() else [1, 2], kind)
         table = make([column])
@@ -93,9 +104,6 @@ def test_numbers_of_every_type_are_rounded_to_floats():
         assert table.values.dtype == (np.float32 if single else np.float64)
         assert table.values.tolist() == [[1], [2]]
     assert make([[2**53 + 1]]).values[0, 0] == 2.0**53
-
-
-def test_dictionaries_booleans_nulls_and_string_views():
     table = make(
         [
             pa.array(["a", "b"]).dictionary_encode(),
@@ -110,26 +118,6 @@ def test_dictionaries_booleans_nulls_and_string_views():
     np.testing.assert_array_equal(table.values, [[5, 1, np.nan], [6, np.nan, np.nan]])
 
 
-def test_chunks_are_joined_and_rows_cut():
-    column = pa.chunked_array([[1, 2], [3], [4, 5]])
-    assert make([column], rows=slice(1, 4)).values[:, 0].tolist() == [2, 3, 4]
-    table = make([pa.chunked_array([["a", "b"], ["c", "d", "e"]]), column], rows=slice(0, 5, 2))
-    assert table.values[:, 0].tolist() == [1, 3, 5]
-    assert table.row_names == ("a", "c", "e")
-
-
-def test_repeated_missing_and_trailing_names():
-    table = make([[1], [2], [3]], ["a", "a", "b"])
-    assert table.feature_names == ("a", "a_2", "b")
-    assert table.notes == ("repeated column names were numbered: 'a'",)
-    table = make([[1, 2], ["u", "u"], [3, 4]], None, label="1", columns=("2", "0"))
-    assert table.values.tolist() == [[3, 1], [4, 2]]
-    assert table.feature_names is None
-    table = make([[1, 2], pa.array([None, None])], ["x", ""])
-    assert table.feature_names == ("x",)
-    assert table.notes == ("an empty last column without a name was left out",)
-
-
 def written(table):
     buffer = io.BytesIO()
     parquet.write_table(table, buffer)
@@ -142,7 +130,7 @@ def read_parquet(file, name):
     return batch, source.names
 
 
-def test_parquet_gives_columns_and_names_the_index_of_pandas_first():
+def test_parquet_names_the_index_of_pandas_first_unless_damaged():
     columns, names = read_parquet(written(pa.table({"x": [1], "y": [2.5]})), "x")
     assert names == ("x", "y")
     assert [column.to_pylist() for column in columns] == [[1], [2.5]]
@@ -154,9 +142,6 @@ def test_parquet_gives_columns_and_names_the_index_of_pandas_first():
         assert names == (name or "__index_level_0__", "x")
         assert columns[0].to_pylist() == ["a", "b"]
     assert read_parquet(written(pa.Table.from_pandas(pd.DataFrame({"x": [1, 2]}))), "x")[1] == ("x",)
-
-
-def test_damaged_metadata_of_pandas_does_no_harm():
     for text in (b"{nonsense", 100_000 * b"["):
         table = pa.table({"x": [1]}).replace_schema_metadata({b"pandas": text})
         assert read_parquet(written(table), "x")[1] == ("x",)

@@ -110,11 +110,16 @@ def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
             assert np.array_equal(result, X[part])
 
 
-def test_chunks_as_long_as_the_table_are_refused_with_what_to_do(tmp_path):
+def test_chunks_and_counts_that_are_refused_with_what_to_do(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", data=table(), chunks=(12_000, 10))
     with pytest.raises(MemoryLimitError, match="is stored in chunks of 12000 x 10: reading a row takes"):
         PCA(2, memory_limit=LIMIT).fit(scan(tmp_path / "x.h5"))
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for name in ("barcodes", "data", "indices", "indptr", "shape"):
+            file[f"matrix/{name}"] = np.arange(4)
+    with pytest.raises(DataError, match=r"holds matrix/barcodes \(4 int64\), matrix/data \(4 int64\),"):
+        scan(tmp_path / "x.h5").read()
 
 
 @pytest.mark.parametrize("damage", ["bytes", "changed"])
@@ -134,14 +139,6 @@ def test_a_dataset_that_breaks_is_named_with_its_rows(damage, tmp_path):
     message = "damaged" if damage == "bytes" else "was changed while it was read"
     with pytest.raises(FileError, match=rf"x.h5, rows [\d,]+ to [\d,]+.* {message}"):
         PCA(2).fit(rows)
-
-
-def test_counts_of_cell_ranger_are_refused_with_what_reads_them(tmp_path):
-    with h5py.File(tmp_path / "x.h5", "w") as file:
-        for name in ("barcodes", "data", "indices", "indptr", "shape"):
-            file[f"matrix/{name}"] = np.arange(4)
-    with pytest.raises(DataError, match=r"holds matrix/barcodes \(4 int64\), matrix/data \(4 int64\),"):
-        scan(tmp_path / "x.h5").read()
 
 
 def test_annotated_dense_data_keeps_its_names(tmp_path):
@@ -242,16 +239,13 @@ def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
         as_rows(path)
 
 
-def test_what_cannot_be_transposed_or_has_one_row_is_refused_as_in_memory(tmp_path):
+def test_sparse_data_that_is_refused_as_in_memory(tmp_path):
     path = save_annotated(tmp_path / "x.h5ad", counts())
     with pytest.raises(MemoryLimitError, match="transpose=True reads columns, but"):
         as_rows(scan(path, transpose=True), limit=12_000_000)
     np.save(tmp_path / "x.npy", np.ones((1, 900_000)))
     with pytest.raises(DataError, match=r"holds 1 row, and a minimum of 2 is required by PCA\. Give"):
         PCA(1, memory_limit="20MB").fit(tmp_path / "x.npy")
-
-
-def test_damaged_sparse_data_is_refused(tmp_path):
     X = counts()
     X.indices[200_000] = 5000
     path = save_annotated(tmp_path / "x.h5ad", X)

@@ -46,7 +46,7 @@ def test_pca_of_chunks_is_that_of_the_array(options):
         )
 
 
-def test_lengths_that_are_not_known_are_counted_and_chunks_of_integers_taken():
+def test_lengths_that_are_not_known_are_counted():
     chunked = da.from_array(np.round(10 * X).astype(int), chunks=(70, 12))
     unknown = chunked[chunked[:, 0] > 0]
     assert np.isnan(unknown.shape[0])
@@ -60,6 +60,14 @@ def test_lengths_that_are_not_known_are_counted_and_chunks_of_integers_taken():
         assert model.score(unknown) == pytest.approx(PCA(3).fit(rows).score(rows))
     with pytest.raises(ParameterError, match="n_components=13 but 359 rows x 12 columns have at most 12"):
         PCA(13).fit(unknown)
+    pictures = X[:60].reshape(60, 4, 3)
+    lazy = da.from_array(pictures, chunks=(25, 2, 3))
+    some = lazy[lazy[:, 0, 0] > 0]
+    for model in (PCA(3), Whitener(n_components=3)):
+        back = model.fit(some).inverse_transform(model.transform(some))
+        expected = model.inverse_transform(model.transform(some.compute()))
+        assert back.ndim == 3
+        np.testing.assert_allclose(back.compute(), expected, atol=1e-10)
 
 
 def test_what_is_no_table_is_refused():
@@ -95,18 +103,7 @@ def test_what_is_no_table_is_refused():
             call(chunks)
 
 
-def test_pictures_of_unknown_number():
-    pictures = X[:60].reshape(60, 4, 3)
-    lazy = da.from_array(pictures, chunks=(25, 2, 3))
-    some = lazy[lazy[:, 0, 0] > 0]
-    for model in (PCA(3), Whitener(n_components=3)):
-        back = model.fit(some).inverse_transform(model.transform(some))
-        expected = model.inverse_transform(model.transform(some.compute()))
-        assert back.ndim == 3
-        np.testing.assert_allclose(back.compute(), expected, atol=1e-10)
-
-
-def test_the_plan_says_how_many_tasks_a_pass_is():
+def test_the_plan_counts_tasks_and_memory():
     from dask.callbacks import Callback
 
     chunked, done = da.from_array(X, chunks=(20, 12)).astype("f8") + 1, []
@@ -117,8 +114,6 @@ def test_the_plan_says_how_many_tasks_a_pass_is():
     assert len(done) == int(said[1])
     assert PCA(3).plan(chunked[:, :5]).seconds < plan.seconds
 
-
-def test_columns_of_chunks_take_the_memory_that_is_counted():
     def made(block_info):  # 80 MB
         (first, last), _ = block_info[None]["array-location"]
         return np.arange(first, last)[:, None] + np.arange(50_000.0)

@@ -123,22 +123,6 @@ def test_what_the_device_has_no_memory_for_says_what_would_fit(failing):
             model.fit(X)
 
 
-def test_float32_is_multiplied_as_float32_whatever_pytorch_was_set_to():
-    # With "medium" products are of bfloat16, wrong by 1e-3, where the certificate states 1e-5.
-    X = TABLE.astype("float32")
-    expected = PCA(2, solver="krylov", device="cpu", random_state=0).fit(X)
-    kernel = KernelPCA(2, kernel="rbf", gamma=0.1, device="cpu", random_state=0)
-    values = kernel.fit(X[:500]).eigenvalues_
-    torch.set_float32_matmul_precision("medium")
-    try:
-        model = PCA(2, solver="krylov", device="cpu", random_state=0).fit(X)
-        assert (kernel.fit(X[:500]).eigenvalues_ == values).all()
-        assert torch.get_float32_matmul_precision() == "medium"
-    finally:
-        torch.set_float32_matmul_precision("highest")
-    assert (model.components_ == expected.components_).all()
-
-
 def test_a_step_that_cannot_be_smaller_says_what_would_fit(monkeypatch):
     def full(A, *args, **options):
         raise torch.OutOfMemoryError("CUDA out of memory.")
@@ -148,14 +132,11 @@ def test_a_step_that_cannot_be_smaller_says_what_would_fit(monkeypatch):
         PCA(2, solver="full", device="cpu").fit(TABLE[:100])
 
 
-def test_a_saved_model_forgets_its_device(tmp_path):
+def test_rules_streams_and_saved_models_of_a_device(tmp_path):
     model = PCA(2, device="cpu").fit(TABLE[:50])
     model.save(tmp_path / "m.gramian")
     assert load(tmp_path / "m.gramian").device is None
     assert model.device == "cpu"
-
-
-def test_rules_and_streams_work_on_a_device():
     common = rng.standard_normal((200, 1))
     for rule in ("parallel", "cv", "mle"):
         there, here = (
@@ -188,7 +169,7 @@ def test_a_wrong_entry_is_found_in_its_row():
         model.transform(X)
 
 
-def test_hard_data_is_as_exact_as_on_the_host():
+def test_hard_data_and_float32_are_as_exact_as_on_the_host():
     spread = rng.standard_normal((400, 5)) * [5, 4, 3, 2, 1]
     cases = {
         "offset": (spread + 1e4).astype("f4"), "huge": spread * 1e95, "tiny": spread * 1e-95,
@@ -203,24 +184,19 @@ def test_hard_data_is_as_exact_as_on_the_host():
         )  # fmt: skip
         np.testing.assert_allclose(there.total_variance_, here.total_variance_, rtol=1e-7, err_msg=name)
         assert (there.constant_features_ == here.constant_features_).all()
-
-
-def test_what_a_device_does_not_take_is_refused():
-    from scipy import sparse
-
-    def refused(error, match, where, X=TABLE):
-        with pytest.raises(error, match=match):
-            PCA(2, device=where).fit(X)
-
-    refused(ParameterError, "device='gpu' is not supported", "gpu")
-    refused(ParameterError, "it has no float64", "mps")
-    if not torch.cuda.is_available():
-        refused(ParameterError, r"device='cuda:1', but PyTorch \S+ sees no CUDA devices here", "cuda:1")
-    refused(DataError, "X is sparse. Leave it out, or pass X.toarray", "cpu", sparse.csr_array(TABLE))
-    # A tensor that is there already is worked on there, and its results stay.
-    assert isinstance(PCA(2, device="cpu").fit(torch.asarray(TABLE)).components_, torch.Tensor)
-    strict = pytest.importorskip("array_api_strict")
-    refused(ParameterError, "X is an array on .* already", "cpu", strict.asarray(TABLE))
+    # With "medium" products are of bfloat16, wrong by 1e-3, where the certificate states 1e-5.
+    X = TABLE.astype("float32")
+    expected = PCA(2, solver="krylov", device="cpu", random_state=0).fit(X)
+    kernel = KernelPCA(2, kernel="rbf", gamma=0.1, device="cpu", random_state=0)
+    values = kernel.fit(X[:500]).eigenvalues_
+    torch.set_float32_matmul_precision("medium")
+    try:
+        model = PCA(2, solver="krylov", device="cpu", random_state=0).fit(X)
+        assert (kernel.fit(X[:500]).eigenvalues_ == values).all()
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert (model.components_ == expected.components_).all()
 
 
 def test_few_copies_leave_the_device(monkeypatch):
@@ -243,7 +219,7 @@ def test_a_device_of_fast_float64_makes_the_covariance_in_it_at_once(monkeypatch
     np.testing.assert_allclose(quick.explained_variance_, plain.explained_variance_, rtol=1e-6)
 
 
-def test_rows_say_what_they_are():
+def test_rows_say_what_they_are_and_what_a_device_does_not_take():
     rows = device.sent_to(as_rows(TABLE), "cpu")
     assert rows.shape == TABLE.shape
     assert rows.block(slice(3, 5)).values.tolist() == TABLE[3:5].tolist()
@@ -251,3 +227,18 @@ def test_rows_say_what_they_are():
     assert device.sent_to(rows, "cpu") is rows
     assert (rows.owned() == TABLE).all()
     assert not np.shares_memory(rows.owned(), TABLE)
+    from scipy import sparse
+
+    def refused(error, match, where, X=TABLE):
+        with pytest.raises(error, match=match):
+            PCA(2, device=where).fit(X)
+
+    refused(ParameterError, "device='gpu' is not supported", "gpu")
+    refused(ParameterError, "it has no float64", "mps")
+    if not torch.cuda.is_available():
+        refused(ParameterError, r"device='cuda:1', but PyTorch \S+ sees no CUDA devices here", "cuda:1")
+    refused(DataError, "X is sparse. Leave it out, or pass X.toarray", "cpu", sparse.csr_array(TABLE))
+    # A tensor that is there already is worked on there, and its results stay.
+    assert isinstance(PCA(2, device="cpu").fit(torch.asarray(TABLE)).components_, torch.Tensor)
+    strict = pytest.importorskip("array_api_strict")
+    refused(ParameterError, "X is an array on .* already", "cpu", strict.asarray(TABLE))

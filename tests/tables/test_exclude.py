@@ -27,7 +27,7 @@ def people(tmp_path):
     return tmp_path
 
 
-def test_names_numbers_and_groups(people):
+def test_names_numbers_and_groups_as_in_the_file(people):
     every = ["Ann", "Bob", "Cal, C.", "3", "x=y"]
     for name in ("x.csv", "x.parquet"):
         for entries, out in (
@@ -64,9 +64,6 @@ def test_names_numbers_and_groups(people):
         assert list(table.row_numbers) == [1, 3, 4], how
         for of in (table.labels, table.weights, *table.metadata.values()):
             assert of is None or len(of) == 3
-
-
-def test_rows_are_numbered_as_in_the_file(people):
     options = {"drop": "who,kind", "rows": "1:4"}
     assert scan(people / "x.csv", exclude="2", **options).read().values[:, 2].tolist() == [3, 7]
     with pytest.raises(ParameterError, match="Rows are numbered 1 to 3") as raised:
@@ -102,7 +99,7 @@ def test_labels_of_another_file_are_joined_before(people):
     assert (table.labels.tolist(), table.values[:, 2].tolist()) == (["s", "s"], [3, 11])
 
 
-def test_columns_of_the_file_are_rows_of_a_transposed_table(tmp_path):
+def test_transposed_tables_arrays_and_pictures(tmp_path):
     path = tmp_path / "g.csv"
     path.write_text("gene,s1,s2,s3,s4\nclass,A,B,A,B\ng1,1,2,3,4\ng2,4,3,0,1\n")
     for entries, left in (
@@ -112,9 +109,6 @@ def test_columns_of_the_file_are_rows_of_a_transposed_table(tmp_path):
         ("g2=0,g1=4", ("s1", "s2")),
     ):
         assert scan(path, transpose=True, label="class", exclude=entries).read().row_names == left
-
-
-def test_arrays_and_pictures(tmp_path):
     X = np.arange(24.0).reshape(8, 3)
     X[:, 2] %= 2
     np.save(tmp_path / "x.npy", X)
@@ -128,7 +122,9 @@ def test_arrays_and_pictures(tmp_path):
     assert table.values[:, 0, 0].tolist() == [1, 3]
 
 
-def test_tables_on_disk(tmp_path):
+def test_tables_on_disk_of_which_only_the_columns_are_read(tmp_path):
+    assert ReadingOptions(exclude=("a", "k=v", "=")).groups == ("k=v", "=")
+    assert ReadingOptions(exclude=("k=v",), transpose=True).groups == ()
     rng = np.random.default_rng(0)
     X, kinds = rng.standard_normal((900, 4)).astype("f4"), np.array(["u", "v", "w"])[np.arange(900) % 3]
     frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=kinds)
@@ -149,11 +145,6 @@ def test_tables_on_disk(tmp_path):
         np.testing.assert_allclose(one.components_, PCA(2).fit(whole.values).components_, atol=1e-5)
         assert one.n_samples_ == len(whole.values)
         assert "exclude" not in getattr(one, "reading_", {})
-
-
-def test_only_columns_of_the_file_are_read_for_it():
-    assert ReadingOptions(exclude=("a", "k=v", "=")).groups == ("k=v", "=")
-    assert ReadingOptions(exclude=("k=v",), transpose=True).groups == ()
 
 
 def test_single_cells_are_corrected(people, tmp_path):

@@ -62,29 +62,12 @@ SAMPLES = {
 }
 
 
-def test_every_format_is_told_by_its_content():
-    assert {format.name for format in FORMATS} == SAMPLES.keys() | WITHOUT_CONTENT
-    for name, data in SAMPLES.items():
-        assert by_content(io.BytesIO(data)).name == name
-    assert by_content(io.BytesIO(b"x,y\n1,2\n")) is None
-    assert by_content(io.BytesIO(b"PK\x03\x04 damaged")).name == "zip"
-
-
-def test_every_format_is_told_by_its_name():
-    for format in FORMATS:
-        for suffix in format.suffixes:
-            assert by_name(Path(f"a.b{suffix.upper()}")) is format
-            assert (by_name(Path(f"a{suffix}.gz")) is format) == format.packed
-    assert by_name(Path("t10k-images-idx3-ubyte.gz")).name == "idx"
-    assert by_name(Path("a")) is None
-
-
 def rows_of(page):
     """Return the first cells of the tables of a page of docs."""
     return " ".join(re.findall(r"(?m)^\|(.*?[^\\])\|", (DOCS / page).read_text(encoding="utf-8")))
 
 
-def test_every_format_has_a_page():
+def test_every_format_has_a_page_and_what_help_lists_is_read():
     cells = rows_of("cli.md")
     for format in FORMATS:
         for suffix in () if format.name == "picture" else format.suffixes:
@@ -93,9 +76,6 @@ def test_every_format_has_a_page():
     for format in FORMATS:
         known = format.suffixes[0] if format.suffixes else format.name
         assert format.name == "text" or not format.in_blocks or known in left, known
-
-
-def test_what_help_and_messages_list_is_read():
     for text in (READABLE, DATA.help):
         named = re.findall(r"\.[a-z0-9]+\b", text)
         assert named
@@ -113,7 +93,7 @@ def test_a_stream_of_no_known_kind_is_refused(data):
         scan(io.BytesIO(data)).read()
 
 
-def test_text_in_any_encoding_stays_text():
+def test_text_in_any_encoding_stays_text_and_formats_are_told():
     for text in (
         b"x,y\r\n1,2\r\n",
         "\ufeffx,y\n1,2\n".encode(),
@@ -121,3 +101,14 @@ def test_text_in_any_encoding_stays_text():
         b"x,\xe9\n1,2\n",
     ):
         assert scan(io.BytesIO(text)).read().values.tolist() == [[1, 2]]
+    assert {format.name for format in FORMATS} == SAMPLES.keys() | WITHOUT_CONTENT
+    for name, data in SAMPLES.items():
+        assert by_content(io.BytesIO(data)).name == name
+    assert by_content(io.BytesIO(b"x,y\n1,2\n")) is None
+    assert by_content(io.BytesIO(b"PK\x03\x04 damaged")).name == "zip"
+    for format in FORMATS:
+        for suffix in format.suffixes:
+            assert by_name(Path(f"a.b{suffix.upper()}")) is format
+            assert (by_name(Path(f"a{suffix}.gz")) is format) == format.packed
+    assert by_name(Path("t10k-images-idx3-ubyte.gz")).name == "idx"
+    assert by_name(Path("a")) is None

@@ -65,9 +65,6 @@ def test_numbers_and_quotes_of_others_stay(tmp_path):
     table = gramian.scan(tmp_path / "a.csv", label="=name").read()
     assert table.labels.tolist() == ["=1+1", "'90s"]
     assert table.feature_names == ("-x", "y")
-
-
-def test_a_quote_in_a_sheet_is_a_quote(tmp_path):
     book = openpyxl.Workbook()
     for row in (["'=name", "x", "y"], ["'=1+1", 1, 2], ["'90s", 3, 4]):
         book.active.append(row)

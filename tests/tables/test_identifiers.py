@@ -34,43 +34,34 @@ def files(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_they_are_kept_as_written(files, suffix):
-    table = scan(files / f"data.{suffix}", id="id", label="kind").read()
-    assert table.row_names == tuple(NAMES)
-    assert table.labels.tolist() == KINDS
-    left = scan(files / f"data.{suffix}", id="id", label="kind", exclude=["001017", "kind=01"]).read()
-    assert left.row_names == tuple(
-        name for name, kind in zip(NAMES, KINDS, strict=True) if name != "001017" and kind != "01"
-    )
+def test_they_are_kept_as_written_and_join_files(files):
+    for suffix in SUFFIXES:
+        table = scan(files / f"data.{suffix}", id="id", label="kind").read()
+        assert table.row_names == tuple(NAMES)
+        assert table.labels.tolist() == KINDS
+        left = scan(files / f"data.{suffix}", id="id", label="kind", exclude=["001017", "kind=01"]).read()
+        assert left.row_names == tuple(
+            name for name, kind in zip(NAMES, KINDS, strict=True) if name != "001017" and kind != "01"
+        )
+    for suffix in SUFFIXES:
+        for data in SUFFIXES:
+            for name in (f"sheet.{suffix}", f"other.{suffix}"):
+                labels_from = f"{files / name}:kind"
+                table = scan(files / f"data.{data}", id="id", drop="kind", labels_from=labels_from).read()
+                assert table.labels.tolist() == KINDS
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_files_of_different_kinds_are_joined_by_them(files, suffix):
-    for data in SUFFIXES:
-        for name in (f"sheet.{suffix}", f"other.{suffix}"):
-            labels_from = f"{files / name}:kind"
-            table = scan(files / f"data.{data}", id="id", drop="kind", labels_from=labels_from).read()
-            assert table.labels.tolist() == KINDS
-
-
-def test_whole_numbers_have_no_point(tmp_path):
+def test_whole_numbers_days_and_pivots_keep_them(tmp_path):
     whole = np.array([1017, 42, 3_000_000_000])
     for suffix in SUFFIXES:
         for ids in (whole, whole.astype(float)):
             if (suffix, ids.dtype.kind) != ("csv", "f"):  # where 1017.0 is what is written
                 path = save(pd.DataFrame({"id": ids, "a": [1.5, 2, 3]}), tmp_path / f"x.{suffix}")
                 assert scan(path, id="id").read().row_names == ("1017", "42", "3000000000")
-
-
-def test_days_are_days(tmp_path):
     for suffix in SUFFIXES:
         days = pd.DataFrame({"day": pd.date_range("2020-01-30", periods=3), "a": [1.5, 2, 3]})
         path = save(days, tmp_path / f"x.{suffix}")
         assert scan(path).read().row_names == ("2020-01-30", "2020-01-31", "2020-02-01")
-
-
-def test_a_pivot_keeps_them(tmp_path):
     lines = [
         f"{id},{variable},{kind},1" for id, kind in (("01", "01"), ("1", "1")) for variable in ("05", "5")
     ]

@@ -17,7 +17,7 @@ def array(**options):
     return xarray.DataArray(VALUES, dims=("time", "station"), coords=coords, **options)
 
 
-def test_names_of_features_are_kept_and_put_in_order():
+def test_names_and_missing_values_are_kept():
     X = array()
     for model in (PCA(2), KernelPCA(2, kernel="rbf")):
         expected = model.fit(VALUES).transform(VALUES)
@@ -28,12 +28,12 @@ def test_names_of_features_are_kept_and_put_in_order():
     assert list(rows.index if hasattr(rows, "index") else rows["name"])[3] == "t3"
     with pytest.raises(DataError, match=r", which the model was fitted on\. Expected: a, b, c, d\."):
         model.transform(X[:, :3])
-
-
-def test_coordinates_are_names_as_text():
     X = xarray.DataArray(VALUES, dims=("time", "height"), coords={"height": [1.0, 2.0, 3.0, 4.0]})
     assert PCA(2).fit(X).feature_names_in_.tolist() == ["1.0", "2.0", "3.0", "4.0"]
     assert not hasattr(PCA(2).fit(X.assign_coords(height=range(4))), "feature_names_in_")
+    X = array().copy()
+    X[0, 0] = np.nan
+    assert PCA(2, missing="mean").fit(X).n_missing_ == 1
 
 
 def test_chunks_of_dask_stay_chunks():
@@ -45,12 +45,6 @@ def test_chunks_of_dask_stay_chunks():
     assert np.allclose(scores, PCA(2).fit_transform(VALUES), rtol=0, atol=1e-12)
     kernel = KernelPCA(2, kernel="rbf").fit(X.chunk({"time": 5}))
     assert kernel.feature_names_in_.tolist() == list("abcd")
-
-
-def test_missing_values_are_missing():
-    X = array().copy()
-    X[0, 0] = np.nan
-    assert PCA(2, missing="mean").fit(X).n_missing_ == 1
 
 
 def test_what_is_no_table_is_refused_in_words():

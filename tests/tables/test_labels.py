@@ -27,9 +27,6 @@ def test_a_row_of_text_labels_the_columns_of_a_transposed_table(write):
     assert table.values.tolist() == [[1.5, 4], [2, 5], [3, 6]]
     assert (table.row_names, table.feature_names) == (("s1", "s2", "s3"), ("g1", "g2"))
     assert (table.labels.tolist(), table.label_name) == (["A", "B", "A"], "class")
-
-
-def test_other_places_of_the_row_that_labels(write):
     for text, options, features, labels in [
         ("gene,s1,s2\ng1,1.5,2\ng2,,5\nclass,0,1\n", {"missing": "mean"}, ("g1", "g2"), [0, 1]),
         ("gene,s1,s2\ng1,1.5,2\nt,0.5,1\ng2,4,5\n", {}, ("g1", "g2"), [0.5, 1]),
@@ -46,15 +43,12 @@ def test_other_places_of_the_row_that_labels(write):
         assert table.labels.tolist() == labels, text
 
 
-def test_a_row_of_numbers_labels_columns_of_numbers(tmp_path):
+def test_a_row_of_numbers_labels_columns_if_it_is_there(tmp_path, write):
     frame = pd.DataFrame({"s1": [0.5, 1], "s2": [2.5, 0]}, index=["g", "class"])
     frame.to_parquet(tmp_path / "x.parquet")
     table = scan(tmp_path / "x.parquet", transpose=True, label="class").read()
     assert (table.values.tolist(), table.labels.tolist()) == ([[0.5], [2.5]], [1, 0])
     assert table.labels.dtype.kind == "i"
-
-
-def test_a_row_that_is_not_there(write, tmp_path):
     with pytest.raises(ParameterError, match="with transpose names a row, but"):
         scan(write("x.csv", GENES), transpose=True, label="clas").read()
     with pytest.raises(DataError, match=r"\. Add at least one row of numbers\."):

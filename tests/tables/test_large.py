@@ -177,7 +177,7 @@ def test_a_text_in_blocks_may_have_any_form(form, shape, tmp_path):
         both(path, Expected(("c", "a")), **({} if form in ("no header", "late text") else options))
 
 
-def test_a_wide_text_is_refused_as_the_whole_one_is(tmp_path):
+def test_wide_text_and_later_rows_are_refused_as_the_whole_is(tmp_path):
     rows = [list(map(str, row)) for row in numbers(40, 130)]
     path = tmp_path / "x.csv"
     for place, cells in ((30, rows[30][:-1]), (31, [*rows[31], "1"]), (35, [*rows[35][:-1], "slip"])):
@@ -185,6 +185,20 @@ def test_a_wide_text_is_refused_as_the_whole_one_is(tmp_path):
             text([*rows[:place], cells, *rows[place + 1 :]], ",".join(f"c{j}" for j in range(130)))
         )
         assert (f"line {place + 2}" if place < 35 else f"'slip' in row {place}") in both(path)
+    rows, path = list(map(list, numbers().tolist())), tmp_path / "x.csv"
+    for name, cells in (
+        ("n", [i if i < 500 else f"u{i}" for i in range(N)]),
+        ("n", [f"u{min(i, 500)}" for i in range(N)]),
+        ("y", [i if i < 500 else "1,5" for i in range(N)]),
+    ):
+        path.write_text(
+            text([(cell, *row) for cell, row in zip(cells, rows, strict=True)], f"{name}\ta\tb\tc", "\t")
+        )
+        with pytest.raises(DataError, match=r"has 1 column that holds no numbers:|, but later rows have"):
+            scan(path).open(LIMIT)
+    path.write_text(text([(*row, "" if i < 500 else 1) for i, row in enumerate(rows)], "a,b,c,"))
+    with pytest.raises(DataError, match="the last column has no name and is empty in the first"):
+        scan(path).open(LIMIT)
 
 
 @pytest.mark.parametrize("kind", ["named", "decimal", "parquet", "arrow"])
@@ -296,7 +310,7 @@ def blocks(X, size=37):
     return (X[start : start + size] for start in range(0, len(X), size))
 
 
-def test_a_generator_gives_what_its_blocks_give_together():
+def test_a_generator_gives_what_its_blocks_give_if_they_fit():
     X = numbers(20_000, 40) @ np.diag(0.9 ** np.arange(40))
     model, array = PCA(5, memory_limit="24MB", random_state=0), PCA(5, random_state=0).fit(X)
     assert np.array_equal(model.fit_transform(blocks(X)), model.transform(blocks(X, 9)))
@@ -312,9 +326,6 @@ def test_a_generator_gives_what_its_blocks_give_together():
     pictures = as_rows(blocks(X.reshape(-1, 8, 5)), limit=LIMIT)
     assert pictures.picture_shape == (8, 5)
     assert np.array_equal(pictures.block(slice(99, 104)).values, X[99:104])
-
-
-def test_blocks_that_do_not_fit_are_named():
     X, used = numbers(), blocks(numbers())
     frame = pandas.DataFrame(X, columns=list("abc"))
     list(used)
@@ -433,20 +444,3 @@ def test_what_fits_into_memory_fits_into_more(kind, tmp_path):
     assert (fitting[0], whole[0], fitting[-1], whole[-1]) == (False, False, True, True)
     # As a whole the table would leave too little for any route.
     assert PCA(5, memory_limit=21_000_000, random_state=0).fit(path).n_components_ == 5
-
-
-def test_later_rows_of_another_kind_than_the_first_ones_raise(tmp_path):
-    rows, path = list(map(list, numbers().tolist())), tmp_path / "x.csv"
-    for name, cells in (
-        ("n", [i if i < 500 else f"u{i}" for i in range(N)]),
-        ("n", [f"u{min(i, 500)}" for i in range(N)]),
-        ("y", [i if i < 500 else "1,5" for i in range(N)]),
-    ):
-        path.write_text(
-            text([(cell, *row) for cell, row in zip(cells, rows, strict=True)], f"{name}\ta\tb\tc", "\t")
-        )
-        with pytest.raises(DataError, match=r"has 1 column that holds no numbers:|, but later rows have"):
-            scan(path).open(LIMIT)
-    path.write_text(text([(*row, "" if i < 500 else 1) for i, row in enumerate(rows)], "a,b,c,"))
-    with pytest.raises(DataError, match="the last column has no name and is empty in the first"):
-        scan(path).open(LIMIT)

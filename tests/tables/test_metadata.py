@@ -33,6 +33,9 @@ def test_numbers_and_text_of_every_kind():
     ):
         found = as_variable("v", given)
         np.testing.assert_array_equal(found, np.array(expected, dtype=found.dtype))
+    with pytest.raises(DataError, match=r"The metadata have no column\. Give one or more, such as"):
+        as_metadata({})
+    assert labels_of(Table(np.zeros((2, 2)))) == {}
 
 
 def test_columns_of_a_file_are_joined_by_name(tmp_path):
@@ -85,12 +88,6 @@ def test_several_labels_of_every_kind_of_file(tmp_path):
     ]:
         with pytest.raises(ParameterError, match=message):
             scan(tmp_path / "t.csv", label=label).read()
-
-
-def test_metadata_without_columns_or_rows():
-    with pytest.raises(DataError, match=r"The metadata have no column\. Give one or more, such as"):
-        as_metadata({})
-    assert labels_of(Table(np.zeros((2, 2)))) == {}
 
 
 def test_an_index_of_numbers_joins_as_names_do():

@@ -14,14 +14,7 @@ def table(values, **fields):
     return Table(np.array(values, dtype=float), **fields)
 
 
-def test_finite_and_integer_tables_come_back_as_they_are():
-    for values in (np.eye(3), np.asfortranarray(np.eye(3)), np.eye(3, dtype=int)):
-        whole = Table(values)
-        assert handle_missing(whole) is whole
-        assert handle_missing(whole, "mean").values is values
-
-
-def test_means_are_those_of_the_others_at_every_scale_and_need_one():
+def test_means_are_those_of_the_others_and_keep_types():
     filled = handle_missing(table([[1, NAN], [NAN, 3], [2, 5]], notes=("before",)), "mean")
     np.testing.assert_allclose(filled.values, [[1, 4], [1.5, 3], [2, 5]], rtol=1e-15)
     assert filled.notes == ("before", "2 missing values in 2 columns were filled with column means")
@@ -35,9 +28,6 @@ def test_means_are_those_of_the_others_at_every_scale_and_need_one():
     many = np.full((2, 12), NAN)
     with pytest.raises(DataError, match='missing="mean" needs a value in every column, but column'):
         handle_missing(Table(many), "mean")
-
-
-def test_mean_keeps_type_order_and_the_original_and_fills_pictures_by_pixel():
     holed = Table(np.asfortranarray([[1, NAN], [3, 4]], dtype=np.float32))
     filled = handle_missing(holed, "mean").values
     assert filled.dtype == np.float32
@@ -48,9 +38,13 @@ def test_mean_keeps_type_order_and_the_original_and_fills_pictures_by_pixel():
     filled = handle_missing(Table(pictures, picture_shape=(2, 3)), "mean").values
     assert filled.shape == (2, 2, 3)
     assert filled[0, 1, 1] == filled[1, 1, 1]
+    for values in (np.eye(3), np.asfortranarray(np.eye(3)), np.eye(3, dtype=int)):
+        whole = Table(values)
+        assert handle_missing(whole) is whole
+        assert handle_missing(whole, "mean").values is values
 
 
-def test_drop_rows_takes_names_and_labels_along():
+def test_dropped_rows_and_columns_take_their_names_along():
     dropped = handle_missing(
         table(
             [[1, 2], [NAN, 3], [4, 5]],
@@ -65,9 +59,6 @@ def test_drop_rows_takes_names_and_labels_along():
     assert dropped.labels.tolist() == ["u", "w"]
     assert list(dropped.row_numbers) == [0, 2]
     assert dropped.notes == ("rows with missing values were dropped: 1 of 3",)
-
-
-def test_dropped_columns_take_their_names_along_unless_nothing_is_left():
     dropped = handle_missing(table([[1, 2, NAN], [4, 5, 6]], feature_names=("a", "b", "c")), "drop-columns")
     assert dropped.values.tolist() == [[1, 2], [4, 5]]
     assert dropped.feature_names == ("a", "b")

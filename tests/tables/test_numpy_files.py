@@ -36,13 +36,29 @@ def npz(data, key=None):
         return source.read(), source.notes
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_what_was_saved_is_read(order):
-    for dtype in ("u1", "i2", "<f4", ">f8", "f2", "?"):
-        array = np.arange(12).reshape(3, 4).astype(dtype, order=order)
-        for read in (npy(saved(array)), npz(archived(X=array))[0], npz(archived(True, X=array))[0]):
-            np.testing.assert_array_equal(read, array)
-            assert read.dtype == array.dtype
+def test_what_was_saved_is_read():
+    for order in ["C", "F"]:
+        for dtype in ("u1", "i2", "<f4", ">f8", "f2", "?"):
+            array = np.arange(12).reshape(3, 4).astype(dtype, order=order)
+            for read in (npy(saved(array)), npz(archived(X=array))[0], npz(archived(True, X=array))[0]):
+                np.testing.assert_array_equal(read, array)
+                assert read.dtype == array.dtype
+    array, notes = npz(archived(y=np.zeros(2), X=np.eye(2), name=np.array(["a", "b"])))
+    assert array.shape == (2, 2)
+    assert notes == ("array 'X' was read, the only table in the archive",)
+    with pytest.raises(DataError, match=r"x\.npz holds A \(2 x 2 float64\), B \(1 x 2 x 3 uint8\)\."):
+        npz(archived(A=np.eye(2), B=np.zeros((1, 2, 3), np.uint8)))
+    with pytest.raises(DataError, match=r"x\.npz holds a0 \(2 x 2 float64\), a1 \(2 x 2 float64\), a2 \(2"):
+        npz(archived(**{f"a{index}": np.eye(2) for index in range(15)}))
+    with pytest.raises(DataError, match=r"\. It holds A \(2 x 2 float64\)\."):
+        npz(archived(A=np.eye(2)), "C")
+    with pytest.raises(DataError, match=r"x\.npz holds no arrays of numbers or text\. Is it the right"):
+        npz(archived())
+    data = bytearray(archived(big=np.arange(10_000.0).reshape(100, 100), X=np.eye(2)))
+    data[5000] ^= 0xFF
+    assert npz(bytes(data), "X")[0].shape == (2, 2)
+    with pytest.raises(FileError, match=r"x\.npz cannot be read"):
+        npz(bytes(data), "big")
 
 
 @pytest.mark.parametrize(
@@ -68,31 +84,6 @@ def test_what_is_no_table_of_numbers_is_refused(array):
         npz(archived(X=array))
     with pytest.raises(DataError, match=r"x\.npz::X holds"):
         npz(archived(X=array, other=np.eye(2)), "X")
-
-
-def test_the_only_table_in_an_archive_is_used_and_noted():
-    array, notes = npz(archived(y=np.zeros(2), X=np.eye(2), name=np.array(["a", "b"])))
-    assert array.shape == (2, 2)
-    assert notes == ("array 'X' was read, the only table in the archive",)
-
-
-def test_a_choice_between_arrays_is_asked_for():
-    with pytest.raises(DataError, match=r"x\.npz holds A \(2 x 2 float64\), B \(1 x 2 x 3 uint8\)\."):
-        npz(archived(A=np.eye(2), B=np.zeros((1, 2, 3), np.uint8)))
-    with pytest.raises(DataError, match=r"x\.npz holds a0 \(2 x 2 float64\), a1 \(2 x 2 float64\), a2 \(2"):
-        npz(archived(**{f"a{index}": np.eye(2) for index in range(15)}))
-    with pytest.raises(DataError, match=r"\. It holds A \(2 x 2 float64\)\."):
-        npz(archived(A=np.eye(2)), "C")
-    with pytest.raises(DataError, match=r"x\.npz holds no arrays of numbers or text\. Is it the right"):
-        npz(archived())
-
-
-def test_only_the_array_that_is_meant_is_read():
-    data = bytearray(archived(big=np.arange(10_000.0).reshape(100, 100), X=np.eye(2)))
-    data[5000] ^= 0xFF
-    assert npz(bytes(data), "X")[0].shape == (2, 2)
-    with pytest.raises(FileError, match=r"x\.npz cannot be read"):
-        npz(bytes(data), "big")
 
 
 def header(text, size=None):

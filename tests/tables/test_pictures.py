@@ -68,9 +68,6 @@ def test_grey_pictures_are_read_as_they_are():
     flat = np.full((16, 16), 90, dtype=np.uint8)
     for lossy in ("JPEG", "WEBP"):
         assert np.abs(read(encoded(flat, lossy)).values.astype(int) - 90).max() <= 3
-
-
-def test_one_picture_by_header_and_values():
     for dtype in (np.uint8, np.uint16):
         deep = grey().astype(dtype) * (np.iinfo(dtype).max // 255)
         data = encoded(deep)
@@ -84,7 +81,7 @@ def test_one_picture_by_header_and_values():
     assert (resized == np.full((8, 6), 77)).all()
 
 
-def test_colour_becomes_grey_by_luma():
+def test_colour_becomes_grey_and_sizes_keep_the_mean():
     colour = np.random.default_rng(0).integers(0, 256, (5, 6, 3), dtype=np.uint8)
     expected = colour @ [0.299, 0.587, 0.114]
     assert np.abs(read(encoded(colour)).values[0] - expected).max() <= 1
@@ -95,6 +92,20 @@ def test_colour_becomes_grey_by_luma():
         ).values
         assert values.dtype == np.uint8
         assert np.abs(values - (0.299 * 200 + 0.587 * 40 + 0.114 * 90)).max() <= 4
+    for array in (grey(8, 6), grey(8, 6).astype(np.uint16) * 257):
+        table = read(encoded(array), encoded(np.ascontiguousarray(array[:4])), size=(3, 2))
+        assert table.values.shape == (2, 2, 3)
+        assert table.values.dtype == array.dtype
+        flat = read(encoded(np.full_like(array, 200)), size=(3, 2)).values
+        assert (flat == 200).all()
+    np.testing.assert_array_equal(read(encoded(grey()), size=(3, 4)).values[0], grey())
+    for dtype in (np.uint8, np.uint16, np.int32, np.float32, np.float64):
+        values = (np.add.outer(np.arange(40), np.arange(30)) * 3).astype(dtype)
+        result = resized(values, (15, 20))
+        assert result.dtype == dtype
+        assert result.shape == (20, 15)
+        assert abs(result.astype(float).mean() - values.astype(float).mean()) < 1
+        assert resized(values, (30, 40)) is values
 
 
 def test_transparency_is_laid_on_white_which_a_note_says(tmp_path):
@@ -122,7 +133,7 @@ def test_transparency_is_laid_on_white_which_a_note_says(tmp_path):
     assert np.abs(faces.pictures[1:] - expected).max() <= 1
 
 
-def test_deep_grey_keeps_its_values():
+def test_deep_grey_and_orientation_are_kept():
     deep = grey().astype(np.uint16) * 257
     deep[0, 0] = 40_001
     for kind in ("PNG", "TIFF", "PPM"):
@@ -131,26 +142,6 @@ def test_deep_grey_keeps_its_values():
         np.testing.assert_array_equal(table.values[0], deep)
     values = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
     np.testing.assert_array_equal(read(encoded(values, "TIFF")).values[0], values)
-
-
-def test_size_resizes_and_keeps_kind_and_mean():
-    for array in (grey(8, 6), grey(8, 6).astype(np.uint16) * 257):
-        table = read(encoded(array), encoded(np.ascontiguousarray(array[:4])), size=(3, 2))
-        assert table.values.shape == (2, 2, 3)
-        assert table.values.dtype == array.dtype
-        flat = read(encoded(np.full_like(array, 200)), size=(3, 2)).values
-        assert (flat == 200).all()
-    np.testing.assert_array_equal(read(encoded(grey()), size=(3, 4)).values[0], grey())
-    for dtype in (np.uint8, np.uint16, np.int32, np.float32, np.float64):
-        values = (np.add.outer(np.arange(40), np.arange(30)) * 3).astype(dtype)
-        result = resized(values, (15, 20))
-        assert result.dtype == dtype
-        assert result.shape == (20, 15)
-        assert abs(result.astype(float).mean() - values.astype(float).mean()) < 1
-        assert resized(values, (30, 40)) is values
-
-
-def test_orientation_is_applied():
     exif = Image.Exif()
     turns = {1: lambda a: a, 2: np.fliplr, 3: lambda a: np.rot90(a, 2), 4: np.flipud,
              5: np.transpose, 6: lambda a: np.rot90(a, -1),
@@ -162,12 +153,9 @@ def test_orientation_is_applied():
         assert table.picture_shape == turn(grey()).shape
 
 
-def test_rows_open_only_what_is_asked_for():
+def test_only_what_is_asked_for_is_opened_and_must_fit():
     table = read(b"not opened", encoded(grey()), b"nor this", rows=slice(1, 2))
     assert table.row_names == ("1.png",)
-
-
-def test_what_is_no_picture_or_of_another_size_or_depth_is_refused():
     for data in (b"", b"hello, I am text", b"\x89PNG\r\n\x1a\n"):
         with pytest.raises(FileError, match=r"0\.png is not a picture despite its name, or its first"):
             read(data)
@@ -175,14 +163,6 @@ def test_what_is_no_picture_or_of_another_size_or_depth_is_refused():
         read(encoded(grey()), encoded(grey(3, 4))[:60])
     with pytest.raises(DataError, match=r"pictures of different kinds: 0\.png has uint8 grey values,"):
         read(encoded(grey()), encoded(grey().astype(np.uint16)))
-
-
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP"])
-def test_truncated_pictures_are_refused(kind):
-    data = encoded(grey(64, 48), kind)
-    for share in (0.3, 0.6, 0.9):
-        with pytest.raises(FileError, match=r"0\.png (is not a picture|cannot be read)"):
-            read(data[: int(len(data) * share)])
 
 
 @given(
@@ -207,7 +187,7 @@ def test_bytes_and_pixels_are_limited_and_the_limit_is_said(monkeypatch):
         read(encoded(grey()))
 
 
-def test_folder_in_natural_order_with_a_note_of_what_was_skipped(tmp_path):
+def test_folders_in_natural_order_with_links_and_without_pictures(tmp_path):
     for name in ["p10/Ünï 1.png", "p2/b 10.PNG", "p2/b 9.png", "p2/.hidden.png", ".git/x.png"]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(encoded(grey()))
@@ -216,9 +196,6 @@ def test_folder_in_natural_order_with_a_note_of_what_was_skipped(tmp_path):
     assert [picture.name for picture in result] == ["p2/b 9.png", "p2/b 10.PNG", "p10/Ünï 1.png"]
     assert notes == (f"1 other file was skipped in folder {tmp_path}: Thumbs.db",)
     assert read_pictures(result, "folder").values.shape == (3, 4, 3)
-
-
-def test_links_to_folders_are_followed(tmp_path):
     for place in ("all/own", "elsewhere/deep"):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "1.png").write_bytes(encoded(grey()))
@@ -226,6 +203,18 @@ def test_links_to_folders_are_followed(tmp_path):
     (tmp_path / "all" / "again").symlink_to("own")
     names = [picture.name for picture in pictures_in_folder(tmp_path / "all")[0]]
     assert names == ["again/1.png", "linked/deep/1.png", "own/1.png"]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(DataError, match=r"holds no pictures and no other files\. Pictures are \.png"):
+        pictures_in_folder(empty)
+    for index in range(5):
+        (empty / f"{index}.csv").write_text("1")
+    with pytest.raises(DataError, match=r"holds no pictures but 5 other files \(0\.csv, 1\.csv, 2\.csv"):
+        pictures_in_folder(empty)
+    with pytest.raises(FileError, match=r"cannot be listed: No such file or directory\."):
+        pictures_in_folder(tmp_path / "gone")
+    with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
+        read_pictures(pictures_in_list([tmp_path / "gone.png"])[0], "list")
 
 
 @pytest.mark.parametrize("link", ["all/own/up", "elsewhere/back", "all/above"])
@@ -237,19 +226,6 @@ def test_links_that_lead_in_a_circle_are_not_followed(tmp_path, link):
     (tmp_path / "all" / "own" / "1.png").write_bytes(encoded(grey()))
     names = [picture.name for picture in pictures_in_folder(tmp_path / "all")[0]]
     assert names == ["own/1.png"]
-
-
-def test_folders_without_pictures_or_that_are_gone(tmp_path):
-    with pytest.raises(DataError, match=r"holds no pictures and no other files\. Pictures are \.png"):
-        pictures_in_folder(tmp_path)
-    for index in range(5):
-        (tmp_path / f"{index}.csv").write_text("1")
-    with pytest.raises(DataError, match=r"holds no pictures but 5 other files \(0\.csv, 1\.csv, 2\.csv"):
-        pictures_in_folder(tmp_path)
-    with pytest.raises(FileError, match=r"cannot be listed: No such file or directory\."):
-        pictures_in_folder(tmp_path / "gone")
-    with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
-        read_pictures(pictures_in_list([tmp_path / "gone.png"])[0], "list")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names of arbitrary bytes exist on POSIX only")
@@ -273,7 +249,7 @@ def archive(**entries):
     return zipfile.ZipFile(buffer)
 
 
-def test_zip():
+def test_zip(tmp_path):
     entries = {
         "f/10.png": encoded(grey(seed=10)),
         "f/9.png": encoded(grey(seed=9)),
@@ -287,6 +263,20 @@ def test_zip():
     assert table.row_names == ("../up.png", "f/9.png", "f/10.png")
     assert "f/readme.txt" in notes[0]
     np.testing.assert_array_equal(table.values[1], grey(seed=9))
+    path = tmp_path / "x.zip"
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with zipfile.ZipFile(path, "w", method) as file:
+            file.writestr("a.png", encoded(grey()) + bytes(1 << 20))
+        with zipfile.ZipFile(path) as file:
+            file.getinfo("a.png").file_size = 1000
+            with pytest.raises(zipfile.BadZipFile, match="CRC"):
+                open_member(file, file.getinfo("a.png"), "x.zip")
+            (picture,), _ = pictures_in_zip(file, "x.zip")
+            message = r"a\.png cannot be read: it is truncated, .*\(Bad CRC"
+            with pytest.raises(FileError, match=message):
+                read_pictures([picture], "x.zip")
+    with archive(**{"a.png": b"x", "\x1b[2Jx.txt": b"x"}) as file:
+        assert pictures_in_zip(file, "x.zip")[1] == ("1 other file was skipped in x.zip: \ufffd[2Jx.txt",)
 
 
 def test_what_is_unreadable_in_a_zip_is_refused_or_left_out(monkeypatch):
@@ -306,21 +296,6 @@ def test_what_is_unreadable_in_a_zip_is_refused_or_left_out(monkeypatch):
             picture_source(result[:1], "x.zip").array(None, None, [])
 
 
-def test_no_more_is_unpacked_than_a_member_says_to_hold(tmp_path):
-    path = tmp_path / "x.zip"
-    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        with zipfile.ZipFile(path, "w", method) as file:
-            file.writestr("a.png", encoded(grey()) + bytes(1 << 20))
-        with zipfile.ZipFile(path) as file:
-            file.getinfo("a.png").file_size = 1000
-            with pytest.raises(zipfile.BadZipFile, match="CRC"):
-                open_member(file, file.getinfo("a.png"), "x.zip")
-            (picture,), _ = pictures_in_zip(file, "x.zip")
-            message = r"a\.png cannot be read: it is truncated, .*\(Bad CRC"
-            with pytest.raises(FileError, match=message):
-                read_pictures([picture], "x.zip")
-
-
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_two_members_of_one_name(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
@@ -330,12 +305,7 @@ def test_two_members_of_one_name(tmp_path):
         np.testing.assert_array_equal(read_pictures(result, "x.zip").values, [grey(seed=1)])
 
 
-def test_names_of_other_files_can_be_printed():
-    with archive(**{"a.png": b"x", "\x1b[2Jx.txt": b"x"}) as file:
-        assert pictures_in_zip(file, "x.zip")[1] == ("1 other file was skipped in x.zip: \ufffd[2Jx.txt",)
-
-
-def test_hash_covers_names_and_contents():
+def test_truncated_pictures_are_refused_and_hashes_cover_contents():
     one, two = encoded(grey()), encoded(grey(seed=1))
     hashes = {
         read(one, two).origin.sha256,
@@ -344,6 +314,11 @@ def test_hash_covers_names_and_contents():
     }
     assert len(hashes) == 3
     assert read(one, two).origin.sha256 == read(one, two).origin.sha256
+    for kind in ["PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP"]:
+        data = encoded(grey(64, 48), kind)
+        for share in (0.3, 0.6, 0.9):
+            with pytest.raises(FileError, match=r"0\.png (is not a picture|cannot be read)"):
+                read(data[: int(len(data) * share)])
 
 
 def test_without_pillow_the_extra_is_named(monkeypatch):

@@ -40,18 +40,6 @@ def filled(X, means):
     return np.where(np.isnan(X), means, X)
 
 
-def test_people_of_one_name_are_known_by_their_families(tmp_path):
-    X = genotypes(6, 50)
-    path = saved(tmp_path / "x.bed", X)
-    lines = [f"F{i // 3} {i % 3} 0 0 0 0" for i in range(6)]
-    path.with_suffix(".fam").write_text("\n".join(lines))
-    table = scan(path, exclude="F1:2").read()
-    assert table.row_names == ("F0:0", "F0:1", "F0:2", "F1:0", "F1:1")
-    assert any("FID:IID" in note for note in table.notes)
-    path.with_suffix(".fam").write_text("\n".join([*lines[:5], "F1 x 0 0 0 0"]).replace("F1 ", "F1 a"))
-    assert scan(path).read().row_names == ("0", "1", "2", "a0", "a1", "ax")
-
-
 @pytest.mark.parametrize("limit", [LIMIT, "4GB"])
 @pytest.mark.walk
 def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch):
@@ -100,7 +88,7 @@ def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch)
     )
 
 
-def test_a_part_of_the_people_and_variants(tmp_path):
+def test_people_and_variants_by_name_place_and_part(tmp_path):
     X = genotypes(50, 40)
     path = saved(tmp_path / "x.bed", X)
     table = scan(path, rows="10:30:2", columns="rs5,rs2", missing="drop-rows").read()
@@ -114,6 +102,18 @@ def test_a_part_of_the_people_and_variants(tmp_path):
     assert np.allclose(rows.block(slice(100, 120)).values, exact[100:120])
     with pytest.raises(ParameterError, match=r"which already names its rows\. Leave out id and label\."):
         scan(path, id="rs1").read()
+    X = genotypes(6, 50)
+    path = saved(tmp_path / "x.bed", X)
+    lines = [f"F{i // 3} {i % 3} 0 0 0 0" for i in range(6)]
+    path.with_suffix(".fam").write_text("\n".join(lines))
+    table = scan(path, exclude="F1:2").read()
+    assert table.row_names == ("F0:0", "F0:1", "F0:2", "F1:0", "F1:1")
+    assert any("FID:IID" in note for note in table.notes)
+    path.with_suffix(".fam").write_text("\n".join([*lines[:5], "F1 x 0 0 0 0"]).replace("F1 ", "F1 a"))
+    assert scan(path).read().row_names == ("0", "1", "2", "a0", "a1", "ax")
+    properties = {"sid": ["rs1", ".", ".", "rs4"], "chromosome": ["1", "1", "2", "2"]}
+    to_bed(tmp_path / "x.bed", np.eye(4), properties=properties | {"bp_position": [10, 20, 30, 40]})
+    assert scan(tmp_path / "x.bed").read().feature_names == ("rs1", "1:20", "2:30", "rs4")
 
 
 @pytest.mark.parametrize("limit", [None, LIMIT])
@@ -143,7 +143,7 @@ def test_variants_without_any_call_are_left_out_and_named(limit, tmp_path):
             scan(tmp_path / "x.bed").read()
 
 
-def test_spaces_between_the_columns_of_the_files_beside_it(tmp_path):
+def test_spaces_in_the_files_beside_it_and_damage_of_each(tmp_path):
     path = saved(tmp_path / "x.bed", genotypes(50, 40))
     known = scan(path).read()
     for suffix, run in ((".bim", "  "), (".fam", "\t"), (".fam", "   ")):
@@ -154,20 +154,6 @@ def test_spaces_between_the_columns_of_the_files_beside_it(tmp_path):
         result = scan(path).read()
         assert np.array_equal(result.values, known.values, equal_nan=True)
         assert (result.feature_names, result.row_names) == (known.feature_names, known.row_names)
-
-
-def damage_of(suffix, change):
-    """Return what changes the bytes of one of the three files."""
-    return lambda path: path.with_suffix(suffix).write_bytes(change(path.with_suffix(suffix).read_bytes()))
-
-
-def swap(path):
-    bim, fam = path.with_suffix(".bim"), path.with_suffix(".fam")
-    for file, text in ((bim, fam.read_bytes()), (fam, bim.read_bytes())):
-        file.write_bytes(text)
-
-
-def test_damage_of_each_file_is_named(tmp_path):
     sizes = r"x\.bed has 523 bytes, but the {} lines of its \.fam file and the {} lines of its \.bim file"
     damages = [
         (swap, DataError, sizes.format(40, 50) + " need 503. Are the .bim and the .fam file swapped. Copy"),
@@ -184,6 +170,17 @@ def test_damage_of_each_file_is_named(tmp_path):
         damage(path)
         with pytest.raises(error, match=match):
             scan(path).read()
+
+
+def damage_of(suffix, change):
+    """Return what changes the bytes of one of the three files."""
+    return lambda path: path.with_suffix(suffix).write_bytes(change(path.with_suffix(suffix).read_bytes()))
+
+
+def swap(path):
+    bim, fam = path.with_suffix(".bim"), path.with_suffix(".fam")
+    for file, text in ((bim, fam.read_bytes()), (fam, bim.read_bytes())):
+        file.write_bytes(text)
 
 
 def test_what_is_not_there_is_named(tmp_path, monkeypatch):
@@ -275,9 +272,3 @@ def test_what_was_exchanged_and_left_out_is_noted(tmp_path):
     with pytest.raises(DataError, match="and 32 more, whi"):
         model.transform(tmp_path / "y.bed")
     assert not hasattr(model.fit(np.nan_to_num(X)), "counted_alleles_")
-
-
-def test_a_variant_without_a_name_is_known_by_its_place(tmp_path):
-    properties = {"sid": ["rs1", ".", ".", "rs4"], "chromosome": ["1", "1", "2", "2"]}
-    to_bed(tmp_path / "x.bed", np.eye(4), properties=properties | {"bp_position": [10, 20, 30, 40]})
-    assert scan(tmp_path / "x.bed").read().feature_names == ("rs1", "1:20", "2:30", "rs4")

@@ -14,7 +14,7 @@ from gramian.tables.roles import DOUBTFUL, OUT
 PENGUINS = files("gramian") / "examples" / "penguins.csv"
 
 
-def test_penguins():
+def test_penguins_totals_and_columns_of_one_kind():
     found = gramian.roles(PENGUINS)
     assert [one.name for one in found] == [
         *("species", "island", "bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"),
@@ -28,6 +28,18 @@ def test_penguins():
     content = io.BytesIO(PENGUINS.read_bytes())
     assert gramian.roles(gramian.scan(content)) == found
     assert gramian.roles(pd.read_csv(PENGUINS))[2:6] == found[2:6]
+    X = pd.DataFrame(np.random.default_rng(0).poisson(40, (80, 3)), columns=["spring", "summer", "winter"])
+    found = gramian.roles(X.assign(total=X.sum(axis=1)))
+    assert "measure" in {one.role for one in found}
+    assert all(one.role in ("measure", "total") or one.otherwise for one in found)
+    rng = np.random.default_rng(3)
+    for X in (
+        np.clip(np.rint(3 + factors(200, 30)), 1, 5),
+        rng.binomial(2, 0.3, (90, 60)),
+        rng.normal(size=(50, 2)) @ rng.normal(size=(2, 40)),
+        factors(30, 900),
+    ):
+        assert len(gramian.roles(X).measures) == X.shape[1]
 
 
 def test_tables_that_people_have_judged(data_dir):
@@ -55,11 +67,25 @@ def test_tables_that_people_have_judged(data_dir):
     assert np.mean(measures) < 0.02
 
 
-def test_the_model_is_a_small_file_of_numbers():
+def test_the_model_is_small_and_judges_odd_tables(tmp_path):
     path = files("gramian") / "tables" / "roles.npz"
     assert path.stat().st_size < 300_000
     with np.load(path, allow_pickle=False) as stored:
         assert set(stored) == {"feature", "threshold", "right", "shares", "roots", "names", "intercept"}
+    names = ["", "x,y", '"', "ü\u202e", "<b>", "=1+1"]
+    odd = pd.DataFrame(np.full((20, 6), np.inf) * [1, -1, 1, 1, 1, 1], columns=names)
+    for X in (
+        odd,
+        odd.replace(np.inf, 1e300),
+        pd.DataFrame(np.full((30, 3), 1e300) * np.arange(30)[:, None]),
+        pd.DataFrame({"a": [1.0]}),
+        pd.DataFrame({"a": [1.0, 2.0], "a.1": ["x", "y"]}),
+        np.eye(30),
+    ):
+        found = gramian.roles(X)
+        assert len(found) == X.shape[1]
+        assert all(0.0 <= one.confidence <= 1.0 and one.why for one in found)
+    assert not gramian.roles(np.zeros((3, 4, 4)))  # pictures have no columns
 
 
 def factors(n, d):
@@ -84,41 +110,6 @@ def test_exact_evidence_needs_no_name(values, kind):
     assert found[-1].role == kind
     assert found[-1].confidence >= 0.8
     assert {one.role for one in found[:-1]} == {"measure"}
-
-
-def test_total():
-    X = pd.DataFrame(np.random.default_rng(0).poisson(40, (80, 3)), columns=["spring", "summer", "winter"])
-    found = gramian.roles(X.assign(total=X.sum(axis=1)))
-    assert "measure" in {one.role for one in found}
-    assert all(one.role in ("measure", "total") or one.otherwise for one in found)
-
-
-def test_columns_of_one_kind_are_measures():
-    rng = np.random.default_rng(3)
-    for X in (
-        np.clip(np.rint(3 + factors(200, 30)), 1, 5),
-        rng.binomial(2, 0.3, (90, 60)),
-        rng.normal(size=(50, 2)) @ rng.normal(size=(2, 40)),
-        factors(30, 900),
-    ):
-        assert len(gramian.roles(X).measures) == X.shape[1]
-
-
-def test_odd_tables(tmp_path):
-    names = ["", "x,y", '"', "ü\u202e", "<b>", "=1+1"]
-    odd = pd.DataFrame(np.full((20, 6), np.inf) * [1, -1, 1, 1, 1, 1], columns=names)
-    for X in (
-        odd,
-        odd.replace(np.inf, 1e300),
-        pd.DataFrame(np.full((30, 3), 1e300) * np.arange(30)[:, None]),
-        pd.DataFrame({"a": [1.0]}),
-        pd.DataFrame({"a": [1.0, 2.0], "a.1": ["x", "y"]}),
-        np.eye(30),
-    ):
-        found = gramian.roles(X)
-        assert len(found) == X.shape[1]
-        assert all(0.0 <= one.confidence <= 1.0 and one.why for one in found)
-    assert not gramian.roles(np.zeros((3, 4, 4)))  # pictures have no columns
 
 
 def test_doubt_is_named_and_the_column_stays(data_dir):

@@ -29,7 +29,7 @@ def dense(values):
     return to_numpy(values.toarray() if sp.issparse(values) else values)
 
 
-def test_what_every_kind_says_of_itself(rows_kind):
+def test_what_every_kind_says_of_itself_and_keeps(rows_kind):
     rows = as_rows(rows_kind.make(X), limit=1 << 20)
     assert rows.shape == (50, 6)
     assert rows.dtype == rows_kind.dtype
@@ -41,9 +41,17 @@ def test_what_every_kind_says_of_itself(rows_kind):
     assert as_rows(rows) is rows
     with pytest.raises(AttributeError, match="cannot assign to field 'values'"):
         rows.values = None
+    made = rows_kind.make(X)
+    rows = as_rows(made)
+    if rows_kind.name not in ("sparse-float32", "dask"):
+        assert shared(rows.in_memory(), made)
+        assert rows.owned() is not rows.in_memory()
+        assert not shared(rows.owned(), made)
+    np.testing.assert_array_equal(dense(rows.owned()), dense(made))
+    assert type(rows.owned()) is type(rows.in_memory())
 
 
-def test_blocks_cover_all_rows_in_order(rows_kind):
+def test_blocks_reduce_and_map_keep_the_order_of_rows(rows_kind):
     rows = as_rows(rows_kind.make(X), limit=1 << 20)
     expected = X.astype(rows_kind.dtype)
     for size in (1, 7, 50, 99, None):
@@ -53,10 +61,6 @@ def test_blocks_cover_all_rows_in_order(rows_kind):
             np.testing.assert_array_equal(to_numpy(block.dense), expected[block.rows])
             assert type(block.values) is type(rows.in_memory())
     np.testing.assert_array_equal(to_numpy(rows.block(slice(5, 9)).dense), expected[5:9])
-
-
-def test_reduce_is_the_whole_in_the_order_of_rows(rows_kind):
-    rows = as_rows(rows_kind.make(X), limit=1 << 20)
     whole = X.astype(rows_kind.dtype).astype(float)
 
     def squares(block: Block):
@@ -70,10 +74,6 @@ def test_reduce_is_the_whole_in_the_order_of_rows(rows_kind):
         assert starts == [start for part in parts for start in range(part.start, part.stop, size or 50)]
         # The order of addition does not depend on the threads, so the bits do not either.
         np.testing.assert_array_equal(rows.reduce(squares, np.add, size), rows.reduce(squares, np.add, size))
-
-
-def test_map_keeps_kind_and_order(rows_kind):
-    rows = as_rows(rows_kind.make(X), limit=1 << 20)
     for size in (1, 7, 50, None):
         result = rows.mapped(lambda part, size=size: part.map(lambda block: block.dense[:, :2], size), 2)
         assert type(result) is type(rows.like if rows.in_one_place else rows_kind.make(X))
@@ -82,7 +82,7 @@ def test_map_keeps_kind_and_order(rows_kind):
             assert rows.map(lambda block: rows.xp.sum(block.dense, axis=1), size).shape == (50,)
 
 
-def test_an_error_in_a_block_is_the_callers():
+def test_errors_of_blocks_and_what_is_no_data():
     def refuse(block: Block):
         if block.rows.start == 40:
             raise DataError("row 40")
@@ -93,6 +93,18 @@ def test_an_error_in_a_block_is_the_callers():
         rows.map(refuse, 10)
     with pytest.raises(DataError, match="row 40"):
         rows.reduce(refuse, operator.add, 10)
+    for text in ("faces.npz::X", b"faces.npz"):
+        with pytest.raises(InputTypeError, match=r"\. To read a file, write gramian\.scan\("):
+            as_rows(text)
+    frame = pl.DataFrame({"x": [1.0, 2.0]})
+    with pytest.raises(InputTypeError, match="X is a LazyFrame, a query whose rows are not computed"):
+        as_rows(frame.lazy())
+    assert as_rows(frame.lazy().collect()).shape == (2, 1)
+    with pytest.raises(InputTypeError, match=r"float.* argument must be"):
+        as_rows(np.array([[{}, 1], [2, 3]], dtype=object))
+    np.testing.assert_array_equal(as_rows(np.ma.masked_array(SMALL)).in_memory(), SMALL)
+    large = np.full((10, 4), 1.7e308)  # finite numbers whose sum is not
+    assert all(as_rows(rows).shape[1] == 4 for rows in (large, sp.csr_matrix(large), sp.csr_matrix((5, 4))))
 
 
 @given(st.integers(1, 100), st.integers(1, 40))
@@ -113,20 +125,8 @@ def shared(values, given):
     return np.shares_memory(values, given)
 
 
-def test_in_memory_is_what_was_given_and_owned_is_not(rows_kind):
-    made = rows_kind.make(X)
-    rows = as_rows(made)
-    if rows_kind.name not in ("sparse-float32", "dask"):
-        assert shared(rows.in_memory(), made)
-        assert rows.owned() is not rows.in_memory()
-        assert not shared(rows.owned(), made)
-    np.testing.assert_array_equal(dense(rows.owned()), dense(made))
-    assert type(rows.owned()) is type(rows.in_memory())
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
+def test_what_was_converted_is_neither_copied_again_nor_kept():
+    for make in [
         lambda x: np.array(x, dtype=np.uint8),
         lambda x: np.array(x, dtype=">f8"),
         list,
@@ -134,27 +134,13 @@ def test_in_memory_is_what_was_given_and_owned_is_not(rows_kind):
         lambda x: pd.DataFrame({"a": [1.0, 3, 5], "b": [2, 4, 6]}),
         lambda x: sp.csc_matrix(np.array(x, dtype=float)),
         lambda x: sp.csr_matrix(np.array(x, dtype=np.float32)),
-    ],
-    ids=["uint8", "byte order", "list", "frame of integers", "frame of both", "csc", "csr of float32"],
-)
-def test_what_was_converted_is_not_copied_again(make):
-    rows = as_rows(make(SMALL))
-    assert rows.owned() is rows.in_memory()
-    np.testing.assert_array_equal(dense(rows.owned()), SMALL)
-
-
-@pytest.mark.parametrize("library", [pd, pl])
-def test_frames_of_floats_are_not_kept(library):
-    frame = library.DataFrame(np.array(SMALL, dtype=float))
-    assert not np.shares_memory(as_rows(frame).owned(), frame.to_numpy())
-
-
-def test_files_are_read_for_us_and_tables_are_the_callers(tmp_path):
-    np.save(tmp_path / "x.npy", X)
-    rows = as_rows(tmp_path / "x.npy")
-    assert rows.owned() is rows.in_memory()
-    table = scan(tmp_path / "x.npy").read()
-    assert not np.shares_memory(as_rows(table).owned(), table.values)
+    ]:
+        rows = as_rows(make(SMALL))
+        assert rows.owned() is rows.in_memory()
+        np.testing.assert_array_equal(dense(rows.owned()), SMALL)
+    for library in [pd, pl]:
+        frame = library.DataFrame(np.array(SMALL, dtype=float))
+        assert not np.shares_memory(as_rows(frame).owned(), frame.to_numpy())
 
 
 def test_pictures_keep_their_shape(array_kind):
@@ -164,7 +150,7 @@ def test_pictures_keep_their_shape(array_kind):
     np.testing.assert_array_equal(to_numpy(rows.in_memory()), X.astype(array_kind.dtype))
 
 
-def test_frames_and_files_give_names(tmp_path):
+def test_frames_and_files_give_names_and_are_read_for_us(tmp_path):
     frame = pd.DataFrame(X[:3], columns=list("abcdef"), index=["r", "s", "t"])
     rows = as_rows(frame)
     assert rows.feature_names == tuple("abcdef")
@@ -186,6 +172,11 @@ def test_frames_and_files_give_names(tmp_path):
     rows = as_rows(Path(tmp_path / "p.npy"))
     assert rows.picture_shape == (3, 2)
     assert rows.dtype == np.float32
+    np.save(tmp_path / "x.npy", X)
+    rows = as_rows(tmp_path / "x.npy")
+    assert rows.owned() is rows.in_memory()
+    table = scan(tmp_path / "x.npy").read()
+    assert not np.shares_memory(as_rows(table).owned(), table.values)
 
 
 def test_numbers_and_dates_of_a_frame_are_names_as_text():
@@ -216,12 +207,6 @@ def test_numbers_and_dates_of_a_frame_are_names_as_text():
     assert as_rows(pd.DataFrame(X[:5])[:3]).row_names is None
 
 
-def test_text_is_neither_data_nor_a_path():
-    for text in ("faces.npz::X", b"faces.npz"):
-        with pytest.raises(InputTypeError, match=r"\. To read a file, write gramian\.scan\("):
-            as_rows(text)
-
-
 def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
     for bad in (np.nan, np.inf, -np.inf):
         holed = X.copy()
@@ -234,18 +219,7 @@ def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
             rows.require_finite()
 
 
-def test_bad_entries_are_counted_over_all_blocks():
-    values = np.ones((40, 100_000), dtype=np.float32)
-    values[37, 99_999] = np.nan
-    values[39, 5:9] = np.nan
-    with pytest.raises(DataError, match="Input X contains NaN: 5 values are missing in 2 rows and"):
-        as_rows(values)
-    values[39, 5] = np.inf
-    with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 39, column 5\."):
-        as_rows(values)
-
-
-def test_dtypes_and_tables_of_other_kinds():
+def test_dtypes_of_all_kinds_and_bad_entries_over_all_blocks():
     for given_dtype, returned in [
         *[("f4", "f4"), ("f8", "f8"), (">f8", "f8"), ("u1", "f4"), ("i1", "f4"), ("u2", "f4")],
         *[("i2", "f4"), ("f2", "f4"), ("i4", "f8"), ("i8", "f8"), ("?", "f8"), ("O", "f8")],
@@ -260,6 +234,14 @@ def test_dtypes_and_tables_of_other_kinds():
     np.testing.assert_array_equal(as_rows(frame).in_memory(), SMALL)
     frame.iloc[1, 0] = pd.NA
     assert np.isnan(as_rows(frame, check_finite=False).in_memory()[1, 0])
+    values = np.ones((40, 100_000), dtype=np.float32)
+    values[37, 99_999] = np.nan
+    values[39, 5:9] = np.nan
+    with pytest.raises(DataError, match="Input X contains NaN: 5 values are missing in 2 rows and"):
+        as_rows(values)
+    values[39, 5] = np.inf
+    with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 39, column 5\."):
+        as_rows(values)
 
 
 @pytest.mark.parametrize(
@@ -286,14 +268,6 @@ def test_dtypes_and_tables_of_other_kinds():
 def test_what_is_no_table_of_numbers(values, message):
     with pytest.raises(DataError, match=re.escape(message)):
         as_rows(values, estimator="KernelPCA", minimum=2)
-
-
-def test_objects_that_are_no_numbers_and_masks_that_hide_nothing():
-    with pytest.raises(InputTypeError, match=r"float.* argument must be"):
-        as_rows(np.array([[{}, 1], [2, 3]], dtype=object))
-    np.testing.assert_array_equal(as_rows(np.ma.masked_array(SMALL)).in_memory(), SMALL)
-    large = np.full((10, 4), 1.7e308)  # finite numbers whose sum is not
-    assert all(as_rows(rows).shape[1] == 4 for rows in (large, sp.csr_matrix(large), sp.csr_matrix((5, 4))))
 
 
 def test_columns_that_hold_no_numbers_are_named_as_what_they_are():
@@ -339,13 +313,6 @@ def test_columns_that_hold_no_numbers_are_named_as_what_they_are():
             as_rows(frame[["day"]])
 
 
-def test_a_lazy_frame_is_to_be_collected():
-    frame = pl.DataFrame({"x": [1.0, 2.0]})
-    with pytest.raises(InputTypeError, match="X is a LazyFrame, a query whose rows are not computed"):
-        as_rows(frame.lazy())
-    assert as_rows(frame.lazy().collect()).shape == (2, 1)
-
-
 def test_array_api_integers_and_refusals():
     xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
     for given_dtype, returned in [("uint8", "float32"), ("int16", "float32"), ("int64", "float64")]:
@@ -376,7 +343,7 @@ def test_torch_dtypes():
     assert not shared(rows.owned(), tracked)
 
 
-def test_sparse_frames_are_sparse_rows_unless_zeros_are_stored():
+def test_sparse_frames_and_formats_are_sparse_rows():
     table = pd.DataFrame([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]], columns=["a", "b", "sparse"], index=["r", "s"])
     for kind in (float, np.float32, int, bool):
         values = table.astype(kind)
@@ -396,9 +363,6 @@ def test_sparse_frames_are_sparse_rows_unless_zeros_are_stored():
     model = PCA(1).fit(sparse_frame)
     assert model.feature_names_in_.tolist() == ["a", "b", "sparse"]
     np.testing.assert_allclose(model.transform(sparse_frame), model.transform(table), atol=1e-12)
-
-
-def test_every_sparse_format_becomes_csr_in_float64():
     for kind in ("matrix", "array"):
         for form in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
             made = getattr(sp, f"{form}_{kind}")(np.eye(3))

@@ -33,7 +33,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_everything_together(path):
+def test_rows_and_columns_everything_together(path):
     table = scan(path, rows=":3", columns="y,x", label="kind", missing="mean").read()
     assert table.values.tolist() == [[2, 1], [4, 3], [6, 5]]
     assert table.feature_names == ("y", "x")
@@ -44,30 +44,6 @@ def test_everything_together(path):
         'row names were taken from column "name", which holds unique text',
         "1 missing value in 1 column was filled with column means",
     )
-
-
-def test_a_scan_is_frozen_and_reads_later(path):
-    later = scan(str(path), drop=["kind", "y"])
-    assert later == Scan(str(path), drop=("kind", "y"))
-    path.write_text("x,y,kind\n9,8,u\n")
-    assert later.read().values.tolist() == [[9]]
-    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
-        later.missing = "mean"
-    path.unlink()
-    with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
-        later.read()
-
-
-def test_rows_and_columns_are_dropped_and_nan_is_refused_with_the_row_of_the_file(path):
-    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
-        scan(path, rows="1:3", label="kind").read()
-    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
-        scan(path, rows="-3:", label="kind").read()
-    assert scan(path, label="kind", missing="drop-rows").read().labels.tolist() == ["u", "u", "v"]
-    assert scan(path, drop="kind", missing="drop-columns").read().feature_names == ("x",)
-
-
-def test_rows(path):
     for text, expected in [
         ("1:3", slice(1, 3)),
         ("2:", slice(2, None)),
@@ -80,9 +56,15 @@ def test_rows(path):
         later = scan(path, rows=text, columns="x", id="name")
         assert later.rows == expected
         assert later.read().values[:, 0].tolist() == [1, 3, 5, 7][expected]
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
+        scan(path, rows="1:3", label="kind").read()
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
+        scan(path, rows="-3:", label="kind").read()
+    assert scan(path, label="kind", missing="drop-rows").read().labels.tolist() == ["u", "u", "v"]
+    assert scan(path, drop="kind", missing="drop-columns").read().feature_names == ("x",)
 
 
-def test_names_can_be_quoted_and_arrays_come_contiguous_in_native_order(tmp_path):
+def test_names_can_be_quoted_and_marks_be_numbers(tmp_path, folder):
     file = tmp_path / "x.csv"
     file.write_text('"a, b",c\n1,2\n')
     assert scan(file, columns='"a, b"').read().feature_names == ("a, b",)
@@ -93,6 +75,15 @@ def test_names_can_be_quoted_and_arrays_come_contiguous_in_native_order(tmp_path
     assert table.values.flags.c_contiguous
     assert table.values.dtype == np.int32
     np.testing.assert_array_equal(table.values, values[::2])
+    (tmp_path / "x.csv").write_text("x,y\n1,-999\n-,2\n")
+    for marks in (["-", -999], "-,-999", ["-", -999.0]):
+        table = scan(tmp_path / "x.csv", na_values=marks, missing="mean").read()
+        assert table.values.tolist() == [[1, 2], [1, 2]]
+    assert scan(tmp_path / "x.csv", na_values=-999).na_values == ("-999",)
+    np.save(tmp_path / "x.npy", np.eye(2))
+    for place in (tmp_path / "x.npy", folder / "0.png"):
+        with pytest.raises(ParameterError, match="na_values does not apply to"):
+            scan(place, na_values="-").read()
 
 
 @pytest.mark.parametrize(
@@ -154,24 +145,21 @@ def test_paths_are_checked_at_once(tmp_path, monkeypatch):
             scan(wrong)
 
 
-def test_bytes_that_form_a_path(path):
+def test_a_scan_is_frozen_and_reads_later(path):
     class Place:
         def __fspath__(self):
             return os.fsencode(path)
 
     assert scan(Place(), drop="kind,y").read().values.shape == (4, 1)
-
-
-def test_marks_of_missing_values_may_be_numbers_and_belong_to_text(tmp_path, folder):
-    (tmp_path / "x.csv").write_text("x,y\n1,-999\n-,2\n")
-    for marks in (["-", -999], "-,-999", ["-", -999.0]):
-        table = scan(tmp_path / "x.csv", na_values=marks, missing="mean").read()
-        assert table.values.tolist() == [[1, 2], [1, 2]]
-    assert scan(tmp_path / "x.csv", na_values=-999).na_values == ("-999",)
-    np.save(tmp_path / "x.npy", np.eye(2))
-    for place in (tmp_path / "x.npy", folder / "0.png"):
-        with pytest.raises(ParameterError, match="na_values does not apply to"):
-            scan(place, na_values="-").read()
+    later = scan(str(path), drop=["kind", "y"])
+    assert later == Scan(str(path), drop=("kind", "y"))
+    path.write_text("x,y,kind\n9,8,u\n")
+    assert later.read().values.tolist() == [[9]]
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
+        later.missing = "mean"
+    path.unlink()
+    with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
+        later.read()
 
 
 def test_pictures_come_from_folders_and_lists(folder, path):

@@ -56,7 +56,13 @@ def test_a_file_gives_what_its_array_gives(n, d, dtype, order, saved):
     assert file.mean_.dtype == array.mean_.dtype == file.transform(saved(X)).dtype
 
 
-def test_scaled_and_whitened_from_a_file(saved, monkeypatch):
+def test_gram_matrices_and_scales_of_a_file(saved, monkeypatch):
+    X = table(300, 9000)
+    model = PCA(memory_limit=200_000_000, solver="gram")
+    rows = as_rows(saved(X), limit=20_000_000)
+    assert isinstance(rows, StoredRows)
+    assert model.fit(rows).explained_variance_[:12] == pytest.approx(PCA(12).fit(X).explained_variance_)
+    assert model.plan_.solver == "gram"
     X = table(20_000, 60) * np.r_[np.full(30, 1e-3), np.full(30, 1e3)]
     file = PCA(5, scale="unit", memory_limit=LIMIT).fit(saved(X))
     assert file.explained_variance_ == pytest.approx(PCA(5, scale="unit").fit(X).explained_variance_)
@@ -66,40 +72,22 @@ def test_scaled_and_whitened_from_a_file(saved, monkeypatch):
     assert np.allclose(np.cov(white.T), np.eye(60), atol=1e-6)
 
 
-def test_the_gram_matrix_of_a_file_is_made_of_its_columns(saved):
-    X = table(300, 9000)
-    model = PCA(memory_limit=200_000_000, solver="gram")
-    rows = as_rows(saved(X), limit=20_000_000)
-    assert isinstance(rows, StoredRows)
-    assert model.fit(rows).explained_variance_[:12] == pytest.approx(PCA(12).fit(X).explained_variance_)
-    assert model.plan_.solver == "gram"
-
-
-def test_pictures_stay_pictures(saved):
+def test_pictures_blocks_and_a_nan_of_a_file(saved):
     X = (table(12_000, 24 * 30, "f8") * 5 + 60).astype("u1").reshape(12_000, 24, 30)
     model = PCA(3, memory_limit=LIMIT).fit(saved(X))
     assert model.component_pictures_.shape == (3, 24, 30)
     assert model.explained_variance_ == pytest.approx(PCA(3).fit(X).explained_variance_, rel=1e-4)
-
-
-def test_blocks_of_rows_and_columns_are_those_of_the_array(saved):
     for order in "CF":
         X = table(50, 7, order=order)
         stored = as_rows(saved(X), limit=400)
         for key in (slice(3, 9), (slice(0, 50), slice(2, 3)), (slice(5, 40), slice(1, 6))):
             assert np.array_equal(stored[key], X[key])
         assert np.array_equal(pickle.loads(pickle.dumps(stored))[4:6], X[4:6])
-
-
-def test_a_nan_in_a_file_is_named(saved):
     X = table(20_000, 60)
     X[17_123, 5] = np.nan
     for limit in (LIMIT, None):
         with pytest.raises(DataError, match=r"Input X contains NaN: row 17123, column 5\. Use"):
             PCA(2, memory_limit=limit).fit(saved(X))
-
-
-def test_what_needs_the_whole_table_says_so(saved):
     path = saved(table(20_000, 60))
     with pytest.raises(MemoryLimitError, match="This needs all 20,000 rows of"):
         as_rows(path, limit=LIMIT).in_memory()
@@ -140,16 +128,12 @@ def test_a_file_that_changes_while_it_is_read_is_named_with_the_rows(damage, sav
             rows.block(slice(19_990, 20_000))
 
 
-def test_a_scan_of_a_large_file_is_read_block_by_block(saved):
+def test_scans_densities_and_rules_of_a_file(saved):
     X = table(20_000, 60)
     assert not as_rows(scan(saved(X)), limit=LIMIT).free_to_revisit
     assert as_rows(scan(saved(X)), limit=40 * LIMIT).free_to_revisit
     plan = PCA(3, memory_limit=LIMIT).plan(scan(saved(X)))
     assert plan.bytes < LIMIT
-
-
-def test_densities_and_rules_of_a_file(saved):
-    X = table(20_000, 60)
     model = PCA(12, memory_limit=LIMIT).fit(saved(X))
     assert model.score(saved(X)) == pytest.approx(PCA(12).fit(X).score(X))
     rules = ["fraction", "gavish-donoho"]

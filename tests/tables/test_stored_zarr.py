@@ -30,7 +30,7 @@ def store(tmp_path):
     return tmp_path / "x.zarr"
 
 
-def test_pca_reads_a_store_as_it_reads_an_array(store):
+def test_pca_reads_a_store_as_an_array_and_names_damaged_chunks(store):
     expected = PCA(3, solver="krylov").fit(X).explained_variance_
     np.testing.assert_array_equal(PCA(3, solver="krylov").fit(store).explained_variance_, expected)
     table = scan(store).open(SMALL)
@@ -39,6 +39,14 @@ def test_pca_reads_a_store_as_it_reads_an_array(store):
     chosen = scan(store, columns="5,0", label="7", rows="10:2900").open(SMALL)
     np.testing.assert_array_equal(chosen.values[0:2890], X[10:2900, [5, 0]])
     np.testing.assert_array_equal(chosen.labels, X[10:2900, 7])
+    (store / "c/3/1").write_bytes((store / "c/3/1").read_bytes()[:100])
+    for limit in (SMALL, 1 << 30):
+        with pytest.raises(FileError, match=r"x.zarr, rows [0-9]+ to [0-9,]+ cannot be read: it is"):
+            scan(store).open(limit).values[0:300]
+    (store / "c/3/1").unlink()
+    for limit in (SMALL, 1 << 30):
+        with pytest.raises(FileError, match="rows 210 to 279: the chunk c/3/1 is not there; the store"):
+            scan(store).open(limit).values[0:300]
 
 
 @pytest.mark.parametrize("consolidated", [False, True])
@@ -66,17 +74,6 @@ def test_arrays_of_a_group_are_told_apart(tmp_path, consolidated):
         scan(f"{tmp_path}/g::names").read()
 
 
-def test_chunks_that_are_damaged_or_not_there_are_named_by_their_rows(store):
-    (store / "c/3/1").write_bytes((store / "c/3/1").read_bytes()[:100])
-    for limit in (SMALL, 1 << 30):
-        with pytest.raises(FileError, match=r"x.zarr, rows [0-9]+ to [0-9,]+ cannot be read: it is"):
-            scan(store).open(limit).values[0:300]
-    (store / "c/3/1").unlink()
-    for limit in (SMALL, 1 << 30):
-        with pytest.raises(FileError, match="rows 210 to 279: the chunk c/3/1 is not there; the store"):
-            scan(store).open(limit).values[0:300]
-
-
 def test_what_is_no_store_of_numbers_is_refused(store, tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"\. It holds x \(3000 x 20 float32\)\."):
         scan(f"{store}::y").read()
@@ -101,7 +98,7 @@ def test_what_is_no_store_of_numbers_is_refused(store, tmp_path, monkeypatch):
         scan(store).read()
 
 
-def test_a_store_in_a_zip_file(tmp_path):
+def test_a_store_in_a_zip_file_is_known_by_its_content(tmp_path):
     faces = X.reshape(-1, 4, 5)
     for name in ("x.zarr", "g.zarr.zip"):
         with zarr.storage.ZipStore(tmp_path / name, mode="w") as store:
@@ -123,9 +120,6 @@ def test_a_store_in_a_zip_file(tmp_path):
     (tmp_path / "text.zarr").write_text("no store")
     with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
         scan(tmp_path / "text.zarr").read()
-
-
-def test_a_packed_store_is_known_by_its_content(tmp_path):
     with zarr.storage.ZipStore(tmp_path / "a.zarr.zip", mode="w") as store:
         group = zarr.create_group(store)
         for name in "xy":

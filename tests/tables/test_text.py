@@ -20,16 +20,24 @@ def read(text, **choice):
     return table_of_columns(TextSource(TextFile(Opened("x.csv", data=data))), ReadingOptions(**choice))
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t", " ", "|"])
-def test_separators_and_line_ends(separator):
-    lines = [["x", "y", "z"], ["1", "2.5", "-3e2"], ["4", "5", "6"]]
-    for end in ("\n", "\r\n", "\r"):
-        table = read(end.join(separator.join(line) for line in lines) + end)
-        assert table.values.tolist() == [[1, 2.5, -300], [4, 5, 6]]
-        assert table.feature_names == ("x", "y", "z")
+def test_separators_line_ends_and_encodings():
+    for separator in [",", ";", "\t", " ", "|"]:
+        lines = [["x", "y", "z"], ["1", "2.5", "-3e2"], ["4", "5", "6"]]
+        for end in ("\n", "\r\n", "\r"):
+            table = read(end.join(separator.join(line) for line in lines) + end)
+            assert table.values.tolist() == [[1, 2.5, -300], [4, 5, 6]]
+            assert table.feature_names == ("x", "y", "z")
+    for encoding in ["utf-8", "utf-8-sig", "utf-16", "cp1251", "cp1252"]:
+        text = "имя,x\nЮлия,1\nИлья,2\n" if encoding != "cp1252" else "naïve,x\né,1\nè,2\n"
+        table = read(text.encode(encoding))
+        assert table.values.tolist() == [[1], [2]]
+        if encoding == "cp1252":
+            assert table.row_names == ("é", "è")
+        guessed = "the text is not UTF-8 and was read as Windows-1252 (Western European)" in table.notes
+        assert guessed == encoding.startswith("cp")
 
 
-def test_numbers_with_decimal_commas_padded_signed_infinite_boolean_or_long():
+def test_numbers_with_commas_signs_and_thousands():
     for separator in ";\t |":
         table = read(f"x{separator}y\n1,5{separator}2\n,25{separator}-3,75e1\n")
         assert table.values.tolist() == [[1.5, 2], [0.25, -37.5]]
@@ -38,9 +46,6 @@ def test_numbers_with_decimal_commas_padded_signed_infinite_boolean_or_long():
     assert values.tolist() == [[1, 2.5], [3, -np.inf]]
     assert read("x,y\ntrue,1\nfalse,2\n").values.tolist() == [[1, 1], [0, 2]]
     assert read("x,y\n12345678901234567890,9007199254740993\n").values.shape == (1, 2)
-
-
-def test_commas_between_thousands():
     for text, expected in [
         ('x,y\n"1,065",2\n"-2,000,000",1234\n', [[1065, 2], [-2e6, 1234]]),
         ('x,y\n"1,065.5",2\n7,8\n', [[1065.5, 2], [7, 8]]),
@@ -53,16 +58,7 @@ def test_commas_between_thousands():
         assert table.notes == ("commas were read as thousands separators",)
 
 
-def test_commas_that_may_separate_thousands_or_decimals_are_refused():
-    with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:"):
-        read("x\ty\n12,345\t2\n1,234\t5\n")
-    with pytest.raises(DataError, match=r"x\.csv has 2 columns that hold no numbers:"):
-        read('n,x,y\n1,"1,5","1,065"\n2,"2,5","2,065"\n')
-    with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:"):
-        read("x;y\n1.5;2,5\n2.5;3,5\n")
-
-
-def test_blanks_separate_as_one_and_quotes_hold_separators():
+def test_blanks_quotes_comments_and_headers():
     table = read("   1.0   2.0\t3.0  \n  4.0   5.0   6.0\n")
     assert table.values.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert table.feature_names is None
@@ -71,9 +67,17 @@ def test_blanks_separate_as_one_and_quotes_hold_separators():
     assert table.row_names == ("x, y", "z\n")
     table = read('"first  name" "b c"\n1 2\n')
     assert table.feature_names == ("first  name", "b c")
+    table = read("# made by a machine\n# x y\n1 2\n3 4\n")
+    assert table.feature_names == ("x", "y")
+    assert "1 comment line was left out at the top" in table.notes
+    assert read("#id\tx\na\t1\nb\t2\n").feature_names == ("x",)
+    assert read("# one\n# two words here\nx,y\n1,2\n").feature_names == ("x", "y")
+    table = read('"Murder" "Rape"\n"Alabama" 13.2 21.2\n"New York" 10 44.5\n')
+    assert table.feature_names == ("Murder", "Rape")
+    assert table.row_names == ("Alabama", "New York")
 
 
-def test_missing_tokens_and_texts_that_are_to_stand_for_them():
+def test_missing_tokens_and_marks():
     for token in ("", "NA", "NaN", "nan", "null", "?", " NA "):
         values = read(f"x,y\n1,{token}\n3,4\n").values
         np.testing.assert_array_equal(values, [[1, np.nan], [3, 4]])
@@ -83,9 +87,6 @@ def test_missing_tokens_and_texts_that_are_to_stand_for_them():
     table = read("n,x,y\na,-999.0,2\n-, -999,3\n", na_values=("-999", "-"))
     np.testing.assert_array_equal(table.values, [[np.nan, 2], [np.nan, 3]])
     assert table.row_names == ("a", "-")
-
-
-def test_a_column_of_numbers_but_for_marks_says_how_to_read_them():
     for more in ("", ",5"):
         with pytest.raises(DataError, match=r"x\.csv has 2 columns that hold no numbers:"):
             read(
@@ -98,34 +99,7 @@ def test_a_column_of_numbers_but_for_marks_says_how_to_read_them():
         assert "na_values" not in str(caught.value)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1251", "cp1252"])
-def test_encodings(encoding):
-    text = "имя,x\nЮлия,1\nИлья,2\n" if encoding != "cp1252" else "naïve,x\né,1\nè,2\n"
-    table = read(text.encode(encoding))
-    assert table.values.tolist() == [[1], [2]]
-    if encoding == "cp1252":
-        assert table.row_names == ("é", "è")
-    guessed = "the text is not UTF-8 and was read as Windows-1252 (Western European)" in table.notes
-    assert guessed == encoding.startswith("cp")
-
-
-def test_a_late_letter_shows_that_a_text_is_not_utf8():
-    rows = "".join(f"e{row},{row}\n" for row in range(40_000))
-    data = f"name,x\n{rows}\xe9,5\n".encode("cp1252")
-    table = read(data)
-    assert table.row_names[-2:] == ("e39999", "\xe9")
-    assert table.notes[0] == "the text is not UTF-8 and was read as Windows-1252 (Western European)"
-    assert read(data, label="e5", transpose=True).row_names[-1] == "\xe9"
-
-
-def test_text_that_is_not_text_is_refused():
-    with pytest.raises(FileError, match=r"x\.csv is neither text nor a file of another known kind:"):
-        read(b"1,2\n\x00\x00")
-    with pytest.raises(FileError, match=r"x\.csv begins as UTF-16 text but is damaged or cut off\."):
-        read(b"\xff\xfea")
-
-
-def test_header():
+def test_header_and_lines_before_it():
     for text, names in [
         ("x,y\n1,2\n", ("x", "y")),
         ("1,2\n3,4\n", None),
@@ -140,17 +114,12 @@ def test_header():
         ("name,town\nAnn,Rome\n", ("name", "town")),
     ]:
         assert detect_layout(text.encode(), "x.csv").names == names, text
-
-
-def test_comments_at_the_top_and_headers_of_r_without_row_names():
-    table = read("# made by a machine\n# x y\n1 2\n3 4\n")
-    assert table.feature_names == ("x", "y")
-    assert "1 comment line was left out at the top" in table.notes
-    assert read("#id\tx\na\t1\nb\t2\n").feature_names == ("x",)
-    assert read("# one\n# two words here\nx,y\n1,2\n").feature_names == ("x", "y")
-    table = read('"Murder" "Rape"\n"Alabama" 13.2 21.2\n"New York" 10 44.5\n')
-    assert table.feature_names == ("Murder", "Rape")
-    assert table.row_names == ("Alabama", "New York")
+    for end in ("\n", "\r\n", "\r"):
+        for top in ([], ["# one"], ["# one", "# two"], [""], ["", ""]):
+            table = read(end.join([*top, "x,y", "1,2", "3,4"]) + end)
+            assert (table.feature_names, table.values.tolist()) == (("x", "y"), [[1, 2], [3, 4]]), top
+    with pytest.raises(DataError, match=r"x\.csv, line 4: 1 field where 2 are expected \("):
+        read("# one\nx,y\n1,2\n3\n")
 
 
 def test_titles_of_plink_stand_above_text_alone(tmp_path):
@@ -160,18 +129,8 @@ def test_titles_of_plink_stand_above_text_alone(tmp_path):
     assert table.labels.tolist() == ["south", "north"]
 
 
-def test_lines_before_the_header():
-    for end in ("\n", "\r\n", "\r"):
-        for top in ([], ["# one"], ["# one", "# two"], [""], ["", ""]):
-            table = read(end.join([*top, "x,y", "1,2", "3,4"]) + end)
-            assert (table.feature_names, table.values.tolist()) == (("x", "y"), [[1, 2], [3, 4]]), top
-    with pytest.raises(DataError, match=r"x\.csv, line 4: 1 field where 2 are expected \("):
-        read("# one\nx,y\n1,2\n3\n")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_text_that_is_refused():
+    for text in [
         "x,y\n",
         "\n\n",
         "   \n",
@@ -181,14 +140,22 @@ def test_lines_before_the_header():
         "a" * 200_000,
         "x,y\n1," + "b" * 200_000 + "\n",
         'x,y\n1,"2\n3,4',
-    ],
-)
-def test_text_without_a_table_is_refused(text):
-    with pytest.raises(DataError, match=r"x\.csv has"):
-        read(text)
+    ]:
+        with pytest.raises(DataError, match=r"x\.csv has"):
+            read(text)
+    with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:"):
+        read("x\ty\n12,345\t2\n1,234\t5\n")
+    with pytest.raises(DataError, match=r"x\.csv has 2 columns that hold no numbers:"):
+        read('n,x,y\n1,"1,5","1,065"\n2,"2,5","2,065"\n')
+    with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:"):
+        read("x;y\n1.5;2,5\n2.5;3,5\n")
+    with pytest.raises(FileError, match=r"x\.csv is neither text nor a file of another known kind:"):
+        read(b"1,2\n\x00\x00")
+    with pytest.raises(FileError, match=r"x\.csv begins as UTF-16 text but is damaged or cut off\."):
+        read(b"\xff\xfea")
 
 
-def test_one_column_wide_rows_and_many_rows():
+def test_rows_of_any_number_gzip_and_late_letters():
     assert read("x\n1\n2\n").values.tolist() == [[1], [2]]
     assert read("1.5\n2\n").values.tolist() == [[1.5], [2]]
     # Padding makes a row longer than a block without making the table wide.
@@ -199,14 +166,17 @@ def test_one_column_wide_rows_and_many_rows():
     values = np.arange(200_000.0).reshape(-1, 2) / 7
     text = "\n".join(f"{a!r},{b!r}" for a, b in values.tolist())
     np.testing.assert_array_equal(read(text).values, values)
-
-
-def test_gzip_is_unpacked():
     packed = gzip.compress(b"1,2\n", mtime=0)
     assert read(packed).values.tolist() == [[1, 2]]
     for damaged in (packed[:-6], packed[:12]):
         with pytest.raises(FileError, match=r"gzip\) cannot be read: it is truncated"):
             read(damaged)
+    rows = "".join(f"e{row},{row}\n" for row in range(40_000))
+    data = f"name,x\n{rows}\xe9,5\n".encode("cp1252")
+    table = read(data)
+    assert table.row_names[-2:] == ("e39999", "\xe9")
+    assert table.notes[0] == "the text is not UTF-8 and was read as Windows-1252 (Western European)"
+    assert read(data, label="e5", transpose=True).row_names[-1] == "\xe9"
 
 
 def test_a_ragged_table_names_the_line_and_its_number_of_fields():

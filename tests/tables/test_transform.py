@@ -64,7 +64,7 @@ def test_files_in_memory_and_on_disk(tmp_path, name):
         np.testing.assert_allclose(part.values, wanted, atol=1e-12)
 
 
-def test_types_of_numbers(tmp_path):
+def test_types_of_numbers_and_missing_values(tmp_path):
     for kind, result in (("u1", "f4"), ("i2", "f4"), ("f4", "f4"), ("i8", "f8"), ("f8", "f8"), ("?", "f4")):
         X = COUNTS.astype(kind)
         np.save(tmp_path / "x.npy", X)
@@ -76,6 +76,19 @@ def test_types_of_numbers(tmp_path):
                 assert table.values.dtype == table.values[:].dtype == np.dtype(result), kind
                 expected = getattr(np, how)(X.astype(float))
                 np.testing.assert_allclose(table.values[:], expected, rtol=3e-7 if result == "f4" else 1e-15)
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c\n1,4,\n2,8,2\n1,1,1\n")
+    table = scan(path, transform="sqrt", missing="mean").read()
+    means = [(2 + np.sqrt(2)) / 3, (3 + np.sqrt(8)) / 3, (1 + np.sqrt(2)) / 2]
+    np.testing.assert_allclose(table.missing.means, means)
+    # The log-ratios of a row are those of the parts that it has.
+    np.testing.assert_allclose(
+        scan(path, transform="clr", missing="mean").read().values[0, :2], [-np.log(2), np.log(2)]
+    )
+    path.write_text("a,b\n1,4\n2,inf\n")
+    for how in ("log1p", "clr"):
+        with pytest.raises(DataError, match="contains inf"):
+            scan(path, transform=how, missing="mean").read()
 
 
 def test_sparse_matrices_stay_sparse(tmp_path):
@@ -125,23 +138,7 @@ def test_numbers_without_a_transform_are_named(tmp_path):
         PCA(2).fit(scan(tmp_path / "x.npy", transform="clr").open(4000))
 
 
-def test_missing_values_are_treated_afterwards(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("a,b,c\n1,4,\n2,8,2\n1,1,1\n")
-    table = scan(path, transform="sqrt", missing="mean").read()
-    means = [(2 + np.sqrt(2)) / 3, (3 + np.sqrt(8)) / 3, (1 + np.sqrt(2)) / 2]
-    np.testing.assert_allclose(table.missing.means, means)
-    # The log-ratios of a row are those of the parts that it has.
-    np.testing.assert_allclose(
-        scan(path, transform="clr", missing="mean").read().values[0, :2], [-np.log(2), np.log(2)]
-    )
-    path.write_text("a,b\n1,4\n2,inf\n")
-    for how in ("log1p", "clr"):
-        with pytest.raises(DataError, match="contains inf"):
-            scan(path, transform=how, missing="mean").read()
-
-
-def test_pictures_and_tables_that_lie_on_their_side(tmp_path):
+def test_pictures_tables_on_their_side_and_sparse_counts(tmp_path):
     folder = tmp_path / "p"
     folder.mkdir()
     pictures = np.arange(24).reshape(2, 3, 4).astype(np.uint8)
@@ -155,6 +152,12 @@ def test_pictures_and_tables_that_lie_on_their_side(tmp_path):
     np.testing.assert_allclose(
         scan(genes, transpose=True, transform="clr").read().values, clr([[1, 2], [8, 2]]), atol=1e-15
     )
+    X = COUNTS.astype(float)
+    X[7] = 0
+    for matrix in (sparse.csr_matrix(X), sparse.csc_array(X)):
+        values = with_transform(Table(matrix), "logcpm").values
+        assert sparse.issparse(values)
+        np.testing.assert_allclose(values.toarray(), logcpm(X), atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -186,12 +189,3 @@ def test_a_model_transforms_new_files_and_takes_arrays_as_they_are(tmp_path):
     stream = PCA(2).partial_fit(scan(path, transform="log1p")).partial_fit(new)
     both = np.concatenate([COUNTS, COUNTS[7:19]])
     np.testing.assert_allclose(stream.mean_, np.log1p(both).mean(axis=0))
-
-
-def test_sparse_counts_per_million_stay_sparse():
-    X = COUNTS.astype(float)
-    X[7] = 0
-    for matrix in (sparse.csr_matrix(X), sparse.csc_array(X)):
-        values = with_transform(Table(matrix), "logcpm").values
-        assert sparse.issparse(values)
-        np.testing.assert_allclose(values.toarray(), logcpm(X), atol=1e-12)

@@ -36,25 +36,6 @@ SPECTRA = {
 }
 
 
-def test_kaiser_is_above_the_mean():
-    for name in SPECTRA:
-        values = np.array(SPECTRA[name])
-        assert kaiser(scree(values)).number == sum(values > values.mean())
-
-
-def test_the_stick_is_broken_as_by_its_formula():
-    for name in SPECTRA:
-        values = np.array(SPECTRA[name])
-        p, number = values.size, 0
-        for j in range(1, p + 1):
-            if not values[j - 1] / values.sum() > sum(1 / i for i in range(j, p + 1)) / p * (1 + 1e-9):
-                break
-            number = j
-        choice = broken_stick(scree(values))
-        assert choice.number == number
-        assert_allclose(choice.evidence["stick_piece"].sum(), 1.0)
-
-
 def profile_likelihood(values, q):
     """Zhu and Ghodsi (2006), equations 1 to 3, with their pooled variance."""
     first, second = values[:q], values[q:]
@@ -68,7 +49,7 @@ def profile_likelihood(values, q):
     )
 
 
-def test_the_elbow_has_the_largest_profile_likelihood():
+def test_kaiser_the_broken_stick_and_the_elbow_are_their_formulas():
     for name in ["separated", "dominant", "geometric", "deficient"]:
         values = np.array(SPECTRA[name])
         values = values / values[0]
@@ -79,23 +60,30 @@ def test_the_elbow_has_the_largest_profile_likelihood():
             continue
         assert choice.number == int(np.argmax(expected)) + 1
         assert_allclose(choice.evidence["log_likelihood"], expected, rtol=1e-8)
-
-
-def test_an_elbow_between_two_levels_is_exact():
     assert elbow(scree([5.0] * 4 + [1.0] * 9)).number == 4
     assert elbow(scree([2.0, 1.0])).number is None
     assert "at least 3 eigenvalues" in elbow(scree([2.0, 1.0])).sentence
     assert elbow(scree([0.0] * 5)).number is None
+    for name in SPECTRA:
+        values = np.array(SPECTRA[name])
+        assert kaiser(scree(values)).number == sum(values > values.mean())
+    for name in SPECTRA:
+        values = np.array(SPECTRA[name])
+        p, number = values.size, 0
+        for j in range(1, p + 1):
+            if not values[j - 1] / values.sum() > sum(1 / i for i in range(j, p + 1)) / p * (1 + 1e-9):
+                break
+            number = j
+        choice = broken_stick(scree(values))
+        assert choice.number == number
+        assert_allclose(choice.evidence["stick_piece"].sum(), 1.0)
 
 
-def test_a_fraction_is_the_least_number_that_reaches_it():
+def test_fractions_and_errors_are_those_of_the_reconstruction():
     for name, fraction in product(SPECTRA, [0.01, 0.5, 0.9, 0.999]):
         values = np.array(SPECTRA[name])
         reached = [k for k in range(values.size + 1) if values[:k].sum() >= (fraction - 1e-12) * values.sum()]
         assert fraction_rule(scree(values), fraction).number == reached[0]
-
-
-def test_the_error_is_that_of_the_reconstruction():
     for known in [None, 4]:
         X = spectrum_matrix(40, 8, [9, 5, 3, 1, 0.5, 0.2], seed=0, mean=3.0)
         C = X - X.mean(axis=0)
@@ -112,7 +100,7 @@ def test_the_error_is_that_of_the_reconstruction():
         assert rmse_rule(part, 10.0).sentence.startswith("The mean alone has a root-mean-square error")
 
 
-def test_a_part_of_the_spectrum_says_at_least():
+def test_parts_of_spectra_and_what_does_not_vary():
     part = scree([5.0, 4, 3, 0.1, 0.1, 0.1, 0.1], known=2)
     assert not part.whole
     assert_allclose(part.left, [12.4, 7.4, 3.4])
@@ -123,9 +111,6 @@ def test_a_part_of_the_spectrum_says_at_least():
     assert not kaiser(scree([5.0, 1, 1, 1, 1, 1, 1], known=2)).at_least
     assert elbow(part).number is None
     assert "2 of 7 eigenvalues are known" in elbow(part).sentence
-
-
-def test_nothing_that_does_not_vary_takes_part():
     nothing = Scree(np.zeros(3), 0.0, 10, 3, 0, degrees=9)
     assert nothing.size == 0
     assert nothing.left.tolist() == [0.0]

@@ -37,11 +37,29 @@ def horn(C, rng):
     return number
 
 
-def test_parallel_analysis_is_horns_comparison():
+def test_resampling_is_that_of_the_papers():
     for k in [0, 2, 5]:
         C = planted(60, 12, k, seed=k)
         result = parallel_analysis(C, spectrum_of, np.random.default_rng(3), size=12)
         assert result.number == horn(C, np.random.default_rng(3))
+    for shape, k in product([(60, 12), (12, 61)], [0, 2, 4]):
+        C = planted(*shape, k, seed=k, strength=2.0)
+        result = sign_flips(C, spectrum_of, np.random.default_rng(4), size=min(shape))
+        assert result.number == flips(C, np.random.default_rng(4), REPEATS)
+        assert len(set(result.evidence["threshold"])) == 1
+    seen = []
+
+    def keep(A, count):
+        seen.append(np.array(A))
+        return spectrum_of(A, count)
+
+    C = planted(50, 13, 0, seed=5)
+    sign_flips(C, keep, np.random.default_rng(0), size=13)
+    assert len(seen) == 1 + REPEATS
+    share = [np.mean(A == -C) for A in seen[1:]]
+    assert all(np.array_equal(np.abs(A), np.abs(C)) for A in seen)
+    assert 0.47 < np.mean(share) < 0.53
+    assert len({A.tobytes() for A in seen}) == 1 + REPEATS
 
 
 def flips(C, rng, repeats):
@@ -59,39 +77,23 @@ def flips(C, rng, repeats):
     return int(np.sum(np.linalg.svd(C, compute_uv=False) > edge))
 
 
-def test_sign_flips_are_those_of_the_paper():
-    for shape, k in product([(60, 12), (12, 61)], [0, 2, 4]):
-        C = planted(*shape, k, seed=k, strength=2.0)
-        result = sign_flips(C, spectrum_of, np.random.default_rng(4), size=min(shape))
-        assert result.number == flips(C, np.random.default_rng(4), REPEATS)
-        assert len(set(result.evidence["threshold"])) == 1
-
-
-def test_half_of_the_signs_are_flipped_and_nothing_else():
-    seen = []
-
-    def keep(A, count):
-        seen.append(np.array(A))
-        return spectrum_of(A, count)
-
-    C = planted(50, 13, 0, seed=5)
-    sign_flips(C, keep, np.random.default_rng(0), size=13)
-    assert len(seen) == 1 + REPEATS
-    share = [np.mean(A == -C) for A in seen[1:]]
-    assert all(np.array_equal(np.abs(A), np.abs(C)) for A in seen)
-    assert 0.47 < np.mean(share) < 0.53
-    assert len({A.tobytes() for A in seen}) == 1 + REPEATS
-
-
-def test_more_components_than_are_looked_at_first_are_found():
+def test_many_components_are_found_and_noise_once_in_twenty():
     C = planted(300, 40, 20, seed=6, strength=2.0)
     result = parallel_analysis(C, spectrum_of, np.random.default_rng(0), size=40)
     assert result.number == horn(C, np.random.default_rng(0))
     assert result.number > 8
     assert result.evidence["components"].size == 16 if result.number < 16 else 32
+    # 19 draws, and the largest as threshold: the twentieth passes with probability 1/20.
+    alarms = {"parallel": 0, "sign-flip": 0}
+    for seed in range(200):
+        C = planted(30, 8, 0, seed=seed)
+        for name, rule in (("parallel", parallel_analysis), ("sign-flip", sign_flips)):
+            alarms[name] += rule(C, spectrum_of, np.random.default_rng(seed), size=8).number > 0
+    # Six standard deviations of 200 tosses at 1/20.
+    assert all(0 < count < 10 + 6 * (200 * 0.05 * 0.95) ** 0.5 for count in alarms.values()), alarms
 
 
-def test_the_same_seed_gives_the_same_answer_and_the_data_are_left_alone():
+def test_seeds_units_types_and_single_columns():
     C = planted(60, 12, 1, seed=7)
     before = C.copy()
     for rule in (parallel_analysis, sign_flips):
@@ -100,17 +102,19 @@ def test_the_same_seed_gives_the_same_answer_and_the_data_are_left_alone():
         other = rule(C, spectrum_of, np.random.default_rng(8), size=12)
         assert (first.evidence["threshold"] != other.evidence["threshold"]).any()
     assert_array_equal(C, before)
-
-
-def test_pure_noise_is_kept_once_in_twenty():
-    """19 draws, and the largest as threshold: the twentieth passes with probability 1/20."""
-    alarms = {"parallel": 0, "sign-flip": 0}
-    for seed in range(200):
-        C = planted(30, 8, 0, seed=seed)
-        for name, rule in (("parallel", parallel_analysis), ("sign-flip", sign_flips)):
-            alarms[name] += rule(C, spectrum_of, np.random.default_rng(seed), size=8).number > 0
-    # Six standard deviations of 200 tosses at 1/20.
-    assert all(0 < count < 10 + 6 * (200 * 0.05 * 0.95) ** 0.5 for count in alarms.values()), alarms
+    C = planted(60, 12, 2, seed=8)
+    for rule, power in ((parallel_analysis, 1), (sign_flips, 0.5)):
+        plain, scaled = (
+            rule(C, spectrum_of, np.random.default_rng(0), size=12, factor=f) for f in (1.0, 4.0)
+        )
+        for name in plain.evidence:
+            if name != "components":
+                assert_allclose(scaled.evidence[name], plain.evidence[name] * 4**power)
+    C = planted(20, 1, 1, seed=9)
+    assert parallel_analysis(C, spectrum_of, np.random.default_rng(0), size=1).number == 0
+    assert parallel_analysis(C[:, :0], spectrum_of, np.random.default_rng(0), size=0).number == 0
+    C = planted(20, 5, 1, seed=10).astype(np.float32)
+    assert permuted_columns(C)(0).dtype == np.float32
 
 
 @pytest.mark.walk
@@ -124,22 +128,3 @@ def test_noise_in_few_rows_does_not_exceed_its_own_flips():
             raw = sign_flips(C, spectrum_of, np.random.default_rng(seed), size=n - 1, centered=False)
             assert_allclose(result.evidence["threshold"] ** 2, raw.evidence["threshold"] ** 2 * n / (n - 1))
         assert alarms < 10 + 6 * (200 * 0.05 * 0.95) ** 0.5
-
-
-def test_units():
-    C = planted(60, 12, 2, seed=8)
-    for rule, power in ((parallel_analysis, 1), (sign_flips, 0.5)):
-        plain, scaled = (
-            rule(C, spectrum_of, np.random.default_rng(0), size=12, factor=f) for f in (1.0, 4.0)
-        )
-        for name in plain.evidence:
-            if name != "components":
-                assert_allclose(scaled.evidence[name], plain.evidence[name] * 4**power)
-
-
-def test_one_column_has_nothing_in_common_and_float32_stays_float32():
-    C = planted(20, 1, 1, seed=9)
-    assert parallel_analysis(C, spectrum_of, np.random.default_rng(0), size=1).number == 0
-    assert parallel_analysis(C[:, :0], spectrum_of, np.random.default_rng(0), size=0).number == 0
-    C = planted(20, 5, 1, seed=10).astype(np.float32)
-    assert permuted_columns(C)(0).dtype == np.float32

@@ -25,7 +25,7 @@ def distribution(t, beta):
     return float(density @ np.diff(edges))
 
 
-def test_the_median_halves_the_distribution_and_is_known_in_closed_form():
+def test_medians_and_factors_are_those_of_the_paper():
     for beta in [0.01, 0.1, 0.3, 0.5, 0.9, 1.0]:
         assert distribution(marchenko_pastur_median(beta), beta) == pytest.approx(0.5, abs=2e-5)
 
@@ -34,9 +34,6 @@ def test_the_median_halves_the_distribution_and_is_known_in_closed_form():
         return (x * np.sqrt(4 - x * x) / 2 + 2 * np.arcsin(x / 2)) / np.pi - 0.5
 
     assert marchenko_pastur_median(1.0) == pytest.approx(brentq(excess, 0, 2, xtol=1e-14) ** 2, rel=1e-11)
-
-
-def test_the_factor_is_that_of_the_paper():
     assert marchenko_pastur_median(1e-8) == pytest.approx(1.0, abs=1e-7)
     assert known_noise_factor(1e-12) == pytest.approx(2**0.5)
     for beta in np.linspace(0.01, 1, 12):
@@ -44,9 +41,6 @@ def test_the_factor_is_that_of_the_paper():
         assert unknown_noise_factor(beta) == pytest.approx(cubic, abs=0.02)
     assert known_noise_factor(1.0) == pytest.approx(4 / 3**0.5, rel=1e-15)
     assert unknown_noise_factor(1.0) == pytest.approx(2.858, abs=5e-4)
-
-
-def test_the_median_of_pure_noise_is_where_it_should_be():
     for shape in [(400, 100), (100, 400), (200, 200)]:
         s = np.linalg.svd(np.random.default_rng(0).standard_normal(shape), compute_uv=False)
         expected = np.sqrt(marchenko_pastur_median(min(shape) / max(shape)) * max(shape))
@@ -64,32 +58,7 @@ def planted(n, d, k, seed):
     return 2 * rng.standard_normal((n, k)) @ rng.standard_normal((k, d)) + rng.standard_normal((n, d))
 
 
-def test_the_choice_is_the_count_above_the_threshold():
-    for shape, ddof in product([(300, 40), (40, 300), (100, 100)], [0, 1]):
-        n, d = shape
-        X = planted(n, d, 3, seed=0)
-        s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[: min(n - 1, d)]
-        beta = min(n - 1, d) / max(n - 1, d)
-        threshold = unknown_noise_factor(beta) * np.median(s)
-        choice = gavish_donoho(scree_of(X, ddof=ddof))
-        assert choice.number == np.sum(s > threshold) == 3
-        assert_allclose(choice.evidence["threshold"], threshold)
-        assert_allclose(choice.evidence["singular_value"], s, rtol=1e-10)
-
-
-def test_a_part_of_the_spectrum_takes_the_noise_from_the_trace():
-    for known in [5, 12]:
-        X = planted(300, 40, 3, seed=1)
-        choice = gavish_donoho(scree_of(X, known))
-        assert (choice.number, choice.at_least) == (3, False)
-        assert "by the trace, as the median is not known" in choice.sentence
-        threshold = choice.evidence["threshold"][0]
-        assert threshold == pytest.approx(known_noise_factor(40 / 299) * np.sqrt(299), rel=0.03)
-        few = gavish_donoho(scree_of(X, 2))
-        assert (few.number, few.at_least) == (2, True)
-
-
-def test_no_noise_and_nothing_at_all():
+def test_the_choice_is_the_count_above_the_threshold_and_none_of_nothing():
     rng = np.random.default_rng(2)
     values = np.concatenate([[5.0, 3.0], np.zeros(6)])
     choice = gavish_donoho(Scree(values, 8.0, 50, 8, 8, degrees=49))
@@ -100,3 +69,22 @@ def test_no_noise_and_nothing_at_all():
     noise = gavish_donoho(scree_of(rng.standard_normal((150, 50))))
     assert noise.number == 0
     assert noise.sentence.startswith("0 singular values exceed the threshold")
+    for shape, ddof in product([(300, 40), (40, 300), (100, 100)], [0, 1]):
+        n, d = shape
+        X = planted(n, d, 3, seed=0)
+        s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[: min(n - 1, d)]
+        beta = min(n - 1, d) / max(n - 1, d)
+        threshold = unknown_noise_factor(beta) * np.median(s)
+        choice = gavish_donoho(scree_of(X, ddof=ddof))
+        assert choice.number == np.sum(s > threshold) == 3
+        assert_allclose(choice.evidence["threshold"], threshold)
+        assert_allclose(choice.evidence["singular_value"], s, rtol=1e-10)
+    for known in [5, 12]:
+        X = planted(300, 40, 3, seed=1)
+        choice = gavish_donoho(scree_of(X, known))
+        assert (choice.number, choice.at_least) == (3, False)
+        assert "by the trace, as the median is not known" in choice.sentence
+        threshold = choice.evidence["threshold"][0]
+        assert threshold == pytest.approx(known_noise_factor(40 / 299) * np.sqrt(299), rel=0.03)
+        few = gavish_donoho(scree_of(X, 2))
+        assert (few.number, few.at_least) == (2, True)

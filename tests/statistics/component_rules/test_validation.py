@@ -37,7 +37,7 @@ def definition(X, rng, *, centered):
     return errors / (SPLITS * n * d)
 
 
-def test_the_errors_are_those_of_the_definition():
+def test_the_errors_are_those_of_the_definition_for_any_number():
     for centered, shape in product([True, False], [(30, 9), (9, 31), (16, 16)]):
         rng = np.random.default_rng(0)
         X = rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1])) * 3
@@ -46,17 +46,19 @@ def test_the_errors_are_those_of_the_definition():
         expected = definition(X, np.random.default_rng(1), centered=centered)
         assert_allclose(result.evidence["held_out_error"], expected, rtol=1e-9)
         assert result.number == int(np.argmin(expected))
-
-
-def test_more_components_than_are_tried_first():
     rng = np.random.default_rng(2)
     X = 3 * rng.standard_normal((200, 20)) @ rng.standard_normal((20, 90)) + rng.standard_normal((200, 90))
     result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
     assert result.number == 20
     assert result.evidence["components"].tolist() == list(range(33))
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 5)) * 9 + 0.1 * rng.standard_normal((40, 5))
+    result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
+    assert result.number == 2
+    assert result.sentence.endswith("More than 2 cannot be tried with half of the data.")
 
 
-def test_rank_without_noise_and_no_component_of_noise_or_constants():
+def test_ranks_without_noise_and_halves_that_are_large_enough():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 20))
     assert bi_cross_validation(X, factors_of, np.random.default_rng(0)).number == 3
@@ -66,26 +68,12 @@ def test_rank_without_noise_and_no_component_of_noise_or_constants():
     assert "is least at 0" in result.sentence
     assert result.evidence["held_out_error"][0] == pytest.approx(1.0, rel=0.1)
     assert bi_cross_validation(np.full((8, 4), 3.0), factors_of, np.random.default_rng(0)).number == 0
-
-
-def test_halves_must_be_large_enough():
     for n, d, centered, most in [(3, 5, True, 0), (4, 2, True, 1), (2, 2, False, 1), (9, 1, True, 0)]:
         X = np.random.default_rng(5).standard_normal((n, d))
         result = bi_cross_validation(X, factors_of, np.random.default_rng(0), centered=centered)
         assert (result.number is None) == (most == 0)
         if most == 0:
             assert f"Halves of {n} rows x {d} columns" in result.sentence
-
-
-def test_the_border_is_said():
-    rng = np.random.default_rng(6)
-    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 5)) * 9 + 0.1 * rng.standard_normal((40, 5))
-    result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
-    assert result.number == 2
-    assert result.sentence.endswith("More than 2 cannot be tried with half of the data.")
-
-
-def test_float32_errors_are_added_in_float64():
     rng = np.random.default_rng(7)
     X = (rng.standard_normal((60, 2)) @ rng.standard_normal((2, 20)) + rng.standard_normal((60, 20))) * 1e12
     rough, fine = (
