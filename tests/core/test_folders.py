@@ -159,14 +159,17 @@ def test_a_page_never_explains_other_files(folder, monkeypatch):
     assert not any(there for _, there in moved)
 
 
-def test_permissions_stay_and_what_cannot_be_replaced_is_refused_before(folder):
-    (folder / "a.csv").chmod(0o600)
-    write(folder, NEW, OLD)
-    assert stat.S_IMODE((folder / "a.csv").stat().st_mode) == 0o600
+def test_what_cannot_be_replaced_is_refused_before_anything_is(folder):
     (folder / "b.csv").mkdir()
     with pytest.raises(FileError, match=r"is a folder\. Name a file in it\."):
         write(folder, NEW, OLD)
     assert content(folder) == OLD | FOREIGN
+
+
+def test_permissions_of_old_files_stay(folder):
+    (folder / "a.csv").chmod(0o600)
+    write(folder, NEW, OLD)
+    assert stat.S_IMODE((folder / "a.csv").stat().st_mode) == 0o600
 
 
 def everything(place):
