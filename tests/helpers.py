@@ -58,6 +58,15 @@ def spectrum_matrix(
     return centred + np.asarray(mean, dtype=np.float64)
 
 
+def with_spectrum(values: ArrayLike, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a random symmetric matrix with these eigenvalues, and its eigenvectors."""
+    values = np.asarray(values, dtype=float)
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.standard_normal((values.size, values.size)))[0]
+    A = (Q * values) @ Q.T
+    return (A + A.T) / 2, Q
+
+
 def conditional(mean: Any, S: Any, row: Any) -> tuple[Any, Any]:
     """Return the expected complete row of a normal distribution, and the covariance of what is missing."""
     gone, seen = np.isnan(row), ~np.isnan(row)

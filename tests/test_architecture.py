@@ -51,20 +51,19 @@ def imported_by(statement: str, afterwards: str = "") -> set[str]:
     return set(json.loads(run.stdout))
 
 
-def test_importing_the_package_imports_nothing_heavy():
+def test_importing_and_a_fit_load_the_core_alone():
     # Compared with a bare interpreter, because site hooks may import things of their own.
     new = {name.partition(".")[0] for name in imported_by("import gramian") - imported_by("")}
     allowed = set(sys.stdlib_module_names) | {"gramian"}
     assert new <= allowed, sorted(new - allowed)
-
-
-def test_a_fit_of_an_array_loads_the_core_alone():
     fit = "import numpy, gramian\ngramian.PCA(2).fit(numpy.eye(5)[:, :3])"
     loaded = {name.partition(".")[2] for name in imported_by(fit) if name.startswith("gramian.")}
     rooms = {name.partition(".")[0] for name in loaded}
     assert rooms <= {"core", "engine", "errors", "models", "statistics", "tables"}
     assert not loaded & {"models.kernel_pca", "tables.files", "tables.scan"}
     assert len(loaded) <= 70, sorted(loaded)
+    parts = {"gramian.select", "sklearn.feature_selection", "sklearn.model_selection"}
+    assert not parts & imported_by("import gramian; gramian.PCA, gramian.KernelPCA, gramian.Monitor")
 
 
 def test_an_estimator_imports_of_others_what_scikit_learn_does():
@@ -142,11 +141,6 @@ def test_each_verb_has_its_route_and_form_by_the_rule_or_by_the_table():
         assert listed == {name for name, cells in rows.items() if cells[2] == f"`POST /{kind}/ID/{name}`"}
         script = (PACKAGE / "app" / "page" / f"{page}.js").read_text(encoding="utf-8")
         assert listed == set(re.findall(r'"(\w+)"', re.search(r"const OWN = (.*);", script)[1]))
-
-
-def test_a_decomposition_imports_no_selector_of_features():
-    parts = {"gramian.select", "sklearn.feature_selection", "sklearn.model_selection"}
-    assert not parts & imported_by("import gramian; gramian.PCA, gramian.KernelPCA, gramian.Monitor")
 
 
 def test_public_names_exist_and_unknown_ones_are_attribute_errors():

@@ -37,15 +37,12 @@ def bounds(lines):
     return {renamed.get(one.name, one.name): str(one.specifier) for one in parsed if one.name != "gramian"}
 
 
-def test_the_citation_the_changelog_and_the_recipe_state_version_and_address():
+def test_versions_addresses_and_links_are_stated():
     assert f"version: {gramian.__version__}\n" in read("CITATION.cff")
     assert re.findall(r"^## (\S+)", read("CHANGELOG.md"), re.MULTILINE)[0] == gramian.__version__
     source = PROJECT["urls"]["Source"]
     assert f'repository-code: "{source}"\n' in read("CITATION.cff")
     assert f"  home: {source}\n" in read("packaging", "conda", "meta.yaml")
-
-
-def test_links_of_the_long_description_are_absolute_and_name_files():
     source = "https://example.org/somebody/gramian"
     absolute = runpy.run_path(str(ROOT / "setup.py"))["absolute"]
     text = absolute(read("README.md"), source, "1.2.3")

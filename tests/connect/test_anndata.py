@@ -84,7 +84,7 @@ def test_annotated_data_are_read_by_every_estimator():
     assert pca(adata, 2, tol=1e-3).tol == 1e-3
 
 
-def test_without_a_mask_highly_variable_genes_are_used_as_in_scanpy():
+def test_masks_and_centring_are_those_of_scanpy_and_a_truncated_decomposition():
     adata, expected = cells(), cells()
     pca(adata)
     pca(expected, 5, mask_var="highly_variable")  # one less than the smaller of 40 cells and 6 genes
@@ -98,9 +98,6 @@ def test_without_a_mask_highly_variable_genes_are_used_as_in_scanpy():
     pca(adata)
     assert adata.varm["PCs"].shape == (9, 8)
     assert adata.varm["PCs"].any(axis=1).all()
-
-
-def test_results_without_centring_are_those_of_a_truncated_decomposition():
     X = np.log1p(COUNTS).astype(np.float64)
     Vt = np.linalg.svd(X, full_matrices=False)[2]
     scores = X @ Vt[:3].T

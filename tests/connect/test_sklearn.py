@@ -26,15 +26,6 @@ X = load_iris().data
 PAIRS = [(getattr(sklearn.decomposition, name), getattr(ours, name)) for name in ours.__all__]
 
 
-def test_signatures_are_scikit_learns():
-    for theirs, mine in PAIRS:
-        ignored = {"annotation": inspect.Parameter.empty}
-        signatures = [
-            [p.replace(**ignored) for p in inspect.signature(f).parameters.values()] for f in (theirs, mine)
-        ]
-        assert signatures[0] == signatures[1]
-
-
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_prints_the_same_with_and_without(script, monkeypatch, capsys):
     runpy.run_path(str(script), run_name="__main__")
@@ -242,7 +233,7 @@ def test_the_runner_passes_arguments_and_exit_codes(tmp_path):
     assert done.stderr == "gramian.connect: replaced sklearn.decomposition: PCA, IncrementalPCA, KernelPCA\n"
 
 
-def test_the_runner_without_a_script_says_what_it_is():
+def test_signatures_are_scikit_learns_and_the_runner_says_what_it_is():
     shown = run("--help")
     assert shown.returncode == 0
     assert "usage: python -m gramian.connect SCRIPT" in shown.stdout
@@ -250,3 +241,9 @@ def test_the_runner_without_a_script_says_what_it_is():
     missing = run("no-such-script.py")
     assert missing.returncode == 2
     assert missing.stderr == "no-such-script.py: there is no such file. Check the path.\n"
+    for theirs, mine in PAIRS:
+        ignored = {"annotation": inspect.Parameter.empty}
+        signatures = [
+            [p.replace(**ignored) for p in inspect.signature(f).parameters.values()] for f in (theirs, mine)
+        ]
+        assert signatures[0] == signatures[1]

@@ -172,7 +172,7 @@ def test_a_file_holds_all_that_inverse_project_and_rotate_need(tmp_path):
             assert np.array_equal(project(again, SEA), project(rotated, SEA))
 
 
-def test_sample_dimensions_of_any_kind_are_rows():
+def test_sample_dimensions_are_rows_and_units_that_decide_warned_of():
     members = xarray.concat([SEA, SEA + grid(made(1, 0.0))], "member")
     ds = pca(members, ("member", "time"), n_components=K)
     expected = pca(xarray.concat([members[0], members[1]], "time"), n_components=K)
@@ -187,6 +187,19 @@ def test_sample_dimensions_of_any_kind_are_rows():
     assert pca(SST[:2], n_components=1).sizes["component"] == 1
     assert pca(SST[:4]).sizes["component"] == 3  # without a warning of the rank
     assert np.allclose(inverse(pca(SST[:, 0, 0], n_components=1)), SST[:, 0, 0])
+    both = several()
+    with pytest.warns(DiagnosticWarning, match='scale="variable"'):
+        pca(both.assign(depth=(100 * both.depth).assign_attrs(units="m")), n_components=2)
+    pca(both.assign(depth=(100 * both.depth).assign_attrs(units="K")), n_components=2)
+    field = SST.copy()
+    field[:, 2, 3] = 280.1
+    ds = pca(field, scale="unit", n_components=19)
+    assert (ds.components[:, 2, 3] == 0).all()
+    assert np.allclose(inverse(ds), field)
+    both = xarray.Dataset({"a": field, "b": xarray.zeros_like(SST)})
+    ds = pca(both, scale={"a": "unit", "b": "variable"}, n_components=2)
+    assert (ds.components_b == 0).all()
+    assert (ds.divisor_b == 1).all()
 
 
 def test_latitudes_are_known_and_poles_take_no_part():
@@ -281,22 +294,6 @@ def test_variables_are_stacked_with_their_own_scale_and_weights():
     assert list(whole) == ["sst", "depth"]
     same(whole, both)
     assert whole.depth.units == "m"
-
-
-def test_units_that_decide_are_warned_of_and_constants_not_scaled():
-    both = several()
-    with pytest.warns(DiagnosticWarning, match='scale="variable"'):
-        pca(both.assign(depth=(100 * both.depth).assign_attrs(units="m")), n_components=2)
-    pca(both.assign(depth=(100 * both.depth).assign_attrs(units="K")), n_components=2)
-    field = SST.copy()
-    field[:, 2, 3] = 280.1
-    ds = pca(field, scale="unit", n_components=19)
-    assert (ds.components[:, 2, 3] == 0).all()
-    assert np.allclose(inverse(ds), field)
-    both = xarray.Dataset({"a": field, "b": xarray.zeros_like(SST)})
-    ds = pca(both, scale={"a": "unit", "b": "variable"}, n_components=2)
-    assert (ds.components_b == 0).all()
-    assert (ds.divisor_b == 1).all()
 
 
 def test_missing_values_are_those_of_pca_or_named():

@@ -55,26 +55,7 @@ PLAN = records.Plan(
 )
 
 
-def test_records_are_frozen_and_targets_have_words():
-    for record, name in [
-        (PLAN, "solver"),
-        (spectrum([1]), "values"),
-        (certificate(), "ok"),
-        (records.Calls(1.0, True), "scalar"),
-    ]:
-        with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field"):
-            setattr(record, name, None)
-    for target, text in [
-        (records.Target(count=1), "1 component"),
-        (records.Target(count=12), "12 components"),
-        (records.Target(fraction=0.95), "0.95 of the total"),
-        (records.Target(), "all components"),
-        (records.Target(fraction=0.5, name="an error of at most 2"), "an error of at most 2"),
-    ]:
-        assert str(target) == text
-
-
-def test_plans_and_attempts_say_what_they_take():
+def test_records_are_frozen_and_plans_say_what_they_take():
     assert PLAN.seconds == 1.75
     assert str(PLAN).splitlines() == [
         "Plan: solver 'krylov' on the dual Gram matrix in float64, about 2 s and 2.5 MB of working memory.",
@@ -102,6 +83,22 @@ def test_plans_and_attempts_say_what_they_take():
     said = "krylov on the dual Gram matrix in float64: 4 s, eigenvalues to 2.0e-07 of the largest; "
     assert str(records.Attempt(ran, 9, 2e-7, 3)) == said + "accepted"
     assert str(records.Attempt(ran, 9, 2e-7, 3, "it stalled")) == said + "not accepted: it stalled"
+    for record, name in [
+        (PLAN, "solver"),
+        (spectrum([1]), "values"),
+        (certificate(), "ok"),
+        (records.Calls(1.0, True), "scalar"),
+    ]:
+        with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field"):
+            setattr(record, name, None)
+    for target, text in [
+        (records.Target(count=1), "1 component"),
+        (records.Target(count=12), "12 components"),
+        (records.Target(fraction=0.95), "0.95 of the total"),
+        (records.Target(), "all components"),
+        (records.Target(fraction=0.5, name="an error of at most 2"), "an error of at most 2"),
+    ]:
+        assert str(target) == text
 
 
 def test_components_are_shares_and_the_first_pairs_of_a_spectrum():

@@ -17,7 +17,7 @@ from gramian.engine.operator import digest
 from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.engine.tiles import CenteredKernelOperator, MatrixSource, TileMatrix
 from gramian.tables.as_rows import as_rows
-from helpers import centred
+from helpers import centred, with_spectrum
 
 
 @dataclass
@@ -60,15 +60,6 @@ class Matrix:
 
     def fingerprint(self):
         return digest(self.computed)
-
-
-def with_spectrum(values, seed=0):
-    """Return a random symmetric matrix with these eigenvalues, and its eigenvectors."""
-    values = np.asarray(values, dtype=float)
-    rng = np.random.default_rng(seed)
-    Q = np.linalg.qr(rng.standard_normal((values.size, values.size)))[0]
-    A = (Q * values) @ Q.T
-    return (A + A.T) / 2, Q
 
 
 def handed_over(operator, V, theta=None, **changes):

@@ -13,24 +13,7 @@ from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.tables.as_rows import as_rows
 
 
-def test_a_plan_counts_what_a_matrix_and_sparse_rows_take():
-    for shape, dtype in (((900, 2500), "f4"), ((2500, 700), "f8")):
-        rows = as_rows(np.random.default_rng(0).standard_normal(shape).astype(dtype))
-        costs = TableCosts(rows.shape, rows.dtype)
-        (form,) = (f for f in costs.forms()[:2] if f.whole and f.arithmetic == rows.dtype.name)
-        kind = GramOperator if form.matrix == "gram" else CovarianceOperator
-        operator = kind(center_rows(rows, center=True, scale=None, ddof=1))
-        tracemalloc.start()
-        operator.dense()
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak <= costs.build(form)[1]
-    tables = (sparse.random(9000, 900, share, random_state=0) for share in (0.005, 0.1))
-    few, many = (PCA(3, solver="krylov").plan(X).seconds for X in tables)
-    assert 3 * few < many
-
-
-def test_cosines_and_large_batches_cost_more():
+def test_plans_count_memory_cosines_and_batches():
     X = np.zeros((20_000, 5)) + np.arange(5)
     features, values = (
         next(
@@ -52,6 +35,20 @@ def test_cosines_and_large_batches_cost_more():
         planned.append(results[1] - results[0])
     # Small ones take some tenths of a millisecond.
     assert planned[0] < 7 * 1e-3 < 1.5 * planned[1]
+    for shape, dtype in (((900, 2500), "f4"), ((2500, 700), "f8")):
+        rows = as_rows(np.random.default_rng(0).standard_normal(shape).astype(dtype))
+        costs = TableCosts(rows.shape, rows.dtype)
+        (form,) = (f for f in costs.forms()[:2] if f.whole and f.arithmetic == rows.dtype.name)
+        kind = GramOperator if form.matrix == "gram" else CovarianceOperator
+        operator = kind(center_rows(rows, center=True, scale=None, ddof=1))
+        tracemalloc.start()
+        operator.dense()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak <= costs.build(form)[1]
+    tables = (sparse.random(9000, 900, share, random_state=0) for share in (0.005, 0.1))
+    few, many = (PCA(3, solver="krylov").plan(X).seconds for X in tables)
+    assert 3 * few < many
 
 
 def test_a_pass_over_a_file_costs_what_unpacking_it_takes(tmp_path):

@@ -116,12 +116,25 @@ def test_harder_spectra(values):
     assert spectrum.smallest <= spectrum.values[-1]
 
 
-def test_it_restarts_when_the_basis_is_full():
+def test_it_restarts_when_the_basis_is_full_until_a_standstill():
     values = np.r_[20.0, 18, 16, 14, 12, np.linspace(10, 0, 395)]
     matrix = Matrix(values)
     spectrum = solve(matrix, Target(count=5), block=6, columns=40)
     assert_solved(matrix, spectrum, 1e-8)
     assert sum(matrix.products) > 40 + 6
+    # On noise residuals fall slowly at first: the passes foreseen are more than it takes.
+    noise = {"tol": 1e-6, "block": 16, "columns": 40}
+    for seed in (1, 2):
+        X = np.random.default_rng(seed).standard_normal((500, 300))
+        matrix = SymmetricMatrix(X.T @ X, psd=True)
+        assert "stalled after 7 " in find(matrix, Target(count=5), max_passes=25, **noise).why
+        assert not find(matrix, Target(count=5), max_passes=150, foresees=False, **noise).why
+        # Fewer vectors at a time fall later, and are given as many.
+        assert not find(matrix, Target(count=5), tol=1e-6, block=4, columns=40).why
+    flat = Matrix(np.linspace(1, 0.99999, 400))
+    result = find(flat, Target(count=5), tol=1e-17, columns=40, max_passes=400, foresees=False)
+    assert "stalled" in result.why
+    assert result.spectrum.passes < 400
 
 
 def test_fractions_end_the_iteration_and_flat_spectra_stall():
@@ -168,22 +181,6 @@ def test_start_vectors_save_passes_however_wide():
     assert matrix.products[0] == 27
     assert set(matrix.products[1:]) == {8}
     assert_solved(matrix, spectrum, 1e-8)
-
-
-def test_where_nothing_could_take_over_only_a_standstill_ends_the_iteration():
-    """On noise residuals fall slowly at first: the passes foreseen are more than it takes."""
-    noise = {"tol": 1e-6, "block": 16, "columns": 40}
-    for seed in (1, 2):
-        X = np.random.default_rng(seed).standard_normal((500, 300))
-        matrix = SymmetricMatrix(X.T @ X, psd=True)
-        assert "stalled after 7 " in find(matrix, Target(count=5), max_passes=25, **noise).why
-        assert not find(matrix, Target(count=5), max_passes=150, foresees=False, **noise).why
-        # Fewer vectors at a time fall later, and are given as many.
-        assert not find(matrix, Target(count=5), tol=1e-6, block=4, columns=40).why
-    flat = Matrix(np.linspace(1, 0.99999, 400))
-    result = find(flat, Target(count=5), tol=1e-17, columns=40, max_passes=400, foresees=False)
-    assert "stalled" in result.why
-    assert result.spectrum.passes < 400
 
 
 @pytest.mark.parametrize("columns", [200, 56], ids=["one basis", "restarted"])

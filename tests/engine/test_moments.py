@@ -153,7 +153,7 @@ def test_constant_columns_are_known(value, form):
                 assert view.data_divisor[1] == 1.0
 
 
-def test_columns_of_any_size_are_exact():
+def test_columns_of_any_size_are_exact_also_zeros_and_subnormal_ones():
     for form in [np.asarray, sp.csr_matrix]:
         base = RNG.standard_normal((30, 3))
         X = base * [1e99, 1e3, 1e-98]
@@ -171,6 +171,24 @@ def test_columns_of_any_size_are_exact():
             assert center_rows(rows, center=True, scale="unit", ddof=1).arithmetic == dtype
             values = gramian.PCA(4, scale="unit").fit(form(X)).explained_variance_
             assert_allclose(values, np.linalg.eigvalsh(np.corrcoef(X.astype(float).T))[::-1], atol=1e-5)
+    X = np.random.default_rng(2).standard_normal((20, 3))
+    X[:, 1] = np.where(np.arange(20) % 2, 1e-200, -1e-200)
+    with pytest.raises(DataError, match=r"column 1 is 1e-200"):
+        view_of(X)
+    X[:, 1] = 0.0
+    X[4, 1] = 1e200
+    weights = np.ones(20)
+    weights[4] = 0.0
+    assert center_rows(weighted(as_rows(X), weights), center=True, scale=None, ddof=1).norms[1] == 0
+    X = np.random.default_rng(3).standard_normal((30, 3)).astype("f4")
+    X[:, 1] *= np.float32(1e-40)
+    for others in (1.0, 2e-38):
+        X[:, ::2] *= np.float32(others)
+        with pytest.warns(DiagnosticWarning, match="1 column holds only numbers below 1.2e-38.* column 1"):
+            view = view_of(X, scale="unit")
+        assert view.constant.tolist() == [False, True, False]
+        with pytest.warns(DiagnosticWarning, match="counts as 0"):
+            assert (dense(view_of(X))[:, 1] == 0).all() or others == 1.0
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -190,27 +208,6 @@ def test_a_column_beyond_the_range_is_named(array_kind, measure, center):
             measure(as_rows(sp.csr_matrix(X)), center=center, **options)
     X[:, 2] = 0.0
     measure(as_rows(array_kind.make(X)), center=center, **options)
-
-
-def test_zeros_weights_and_subnormal_columns_are_in_the_range():
-    X = np.random.default_rng(2).standard_normal((20, 3))
-    X[:, 1] = np.where(np.arange(20) % 2, 1e-200, -1e-200)
-    with pytest.raises(DataError, match=r"column 1 is 1e-200"):
-        view_of(X)
-    X[:, 1] = 0.0
-    X[4, 1] = 1e200
-    weights = np.ones(20)
-    weights[4] = 0.0
-    assert center_rows(weighted(as_rows(X), weights), center=True, scale=None, ddof=1).norms[1] == 0
-    X = np.random.default_rng(3).standard_normal((30, 3)).astype("f4")
-    X[:, 1] *= np.float32(1e-40)
-    for others in (1.0, 2e-38):
-        X[:, ::2] *= np.float32(others)
-        with pytest.warns(DiagnosticWarning, match="1 column holds only numbers below 1.2e-38.* column 1"):
-            view = view_of(X, scale="unit")
-        assert view.constant.tolist() == [False, True, False]
-        with pytest.warns(DiagnosticWarning, match="counts as 0"):
-            assert (dense(view_of(X))[:, 1] == 0).all() or others == 1.0
 
 
 @pytest.mark.parametrize("center", [True, False])

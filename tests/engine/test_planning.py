@@ -176,25 +176,7 @@ def test_tiles_are_kept_where_they_fit():
         kernel(n, ALL, limit=10**6)
 
 
-def test_a_python_function_is_what_the_time_goes_to():
-    own = kernel(1000, calls=Calls(2e-5, True))
-    assert own.seconds > 2e-5 * 1000 * 1001 / 2
-    for scalar, how in ((True, "for each pair of rows"), (False, "for many rows at once")):
-        detail = kernel(1000, calls=Calls(2e-5, scalar)).steps[0].detail
-        assert f"called {how}, and 500,500 values take about 20 us each" in detail
-        with pytest.warns(CostWarning, match="minutes"):
-            warn_of_cost(kernel(10_000, calls=Calls(1e-3, scalar)), lambda: "Sample.", np.empty(0))
-    limit = kernel(20_000, psd=False).bytes - 1
-    assert kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, False)).bytes <= limit
-    with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 1\.78 GB of working memory,"):
-        kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, True))
-    # What a stall leaves to do needs no call where the whole matrix is kept.
-    costs = KernelCosts((3000, 5), Calls(1e-5, True))
-    first = ranked(costs, SolveRequest(FIVE, 1e-6, PLENTY))[0]
-    assert first.route.form.whole
-
-
-def test_given_and_substitute_matrices_count_in_memory():
+def test_functions_and_given_matrices_count_in_plans():
     for n in (3000, 20_000):
         result = kernel(n, given=True, psd=False)
         assert "half of n^2" not in str(result)
@@ -215,6 +197,21 @@ def test_given_and_substitute_matrices_count_in_memory():
     assert result.reason == "It is approximate."
     with pytest.raises(MemoryLimitError, match="A smaller matrix needs about 1 GB of working memory, and"):
         plan(costs, SolveRequest(ALL, 1e-9, 10**9))
+    own = kernel(1000, calls=Calls(2e-5, True))
+    assert own.seconds > 2e-5 * 1000 * 1001 / 2
+    for scalar, how in ((True, "for each pair of rows"), (False, "for many rows at once")):
+        detail = kernel(1000, calls=Calls(2e-5, scalar)).steps[0].detail
+        assert f"called {how}, and 500,500 values take about 20 us each" in detail
+        with pytest.warns(CostWarning, match="minutes"):
+            warn_of_cost(kernel(10_000, calls=Calls(1e-3, scalar)), lambda: "Sample.", np.empty(0))
+    limit = kernel(20_000, psd=False).bytes - 1
+    assert kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, False)).bytes <= limit
+    with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 1\.78 GB of working memory,"):
+        kernel(20_000, limit=limit, psd=False, calls=Calls(1e-9, True))
+    # What a stall leaves to do needs no call where the whole matrix is kept.
+    costs = KernelCosts((3000, 5), Calls(1e-5, True))
+    first = ranked(costs, SolveRequest(FIVE, 1e-6, PLENTY))[0]
+    assert first.route.form.whole
 
 
 def test_the_route_that_is_taken_at_once_is_the_one_that_is_ranked_first():

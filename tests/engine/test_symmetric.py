@@ -10,18 +10,16 @@ from gramian.engine.linear import factors, leading_values
 from gramian.engine.routes import eigenvalues, leading
 from gramian.engine.solving import solve
 from gramian.errors import MemoryLimitError
-from helpers import SymmetricProblem, spectrum_matrix
-
-
-def symmetric(values, seed=0):
-    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(values),) * 2))[0]
-    A = (Q * np.asarray(values)) @ Q.T
-    return (A + A.T) / 2
+from helpers import SymmetricProblem, spectrum_matrix, with_spectrum
 
 
 def test_eigenpairs_of_a_matrix_all_or_few():
     for m in [1, 2, 40, 300]:
-        for A in (symmetric(np.linspace(3, -1, m)), symmetric(0.9 ** np.arange(m)), np.zeros((m, m))):
+        for A in (
+            with_spectrum(np.linspace(3, -1, m))[0],
+            with_spectrum(0.9 ** np.arange(m))[0],
+            np.zeros((m, m)),
+        ):
             before = A.copy()
             exact = np.linalg.eigvalsh(A)[::-1]
             assert_allclose(eigenvalues(A), exact, atol=1e-13)
@@ -45,7 +43,7 @@ def clustered(m):
     """Matrices whose eigenvalues fall, are equal, or come in clusters, as of kernels near the identity."""
     steps = np.repeat(np.linspace(5, 1, 20), m // 20)
     for values in (0.9 ** np.arange(m), np.ones(m), steps, np.append(np.ones(3), np.zeros(m - 3))):
-        yield symmetric(values)
+        yield with_spectrum(values)[0]
     rng = np.random.default_rng(1)
     X = rng.standard_normal((m, 5))
     squares = ((X[:, None] - X[None]) ** 2).sum(axis=-1)
@@ -59,7 +57,7 @@ def clustered(m):
 def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
     """An indefinite matrix by the solver asked for, certified, under the limit."""
     monkeypatch.setattr(solving, "QUICK", 0.0)
-    A = symmetric(np.r_[5.0, 3, 2, np.linspace(1, -4, 197)])
+    A = with_spectrum(np.r_[5.0, 3, 2, np.linspace(1, -4, 197)])[0]
     for solver in ("auto", "krylov", "dense"):
         solution = solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 1 << 40, solver))
         assert solver in ("auto", solution.account.plan.solver)

@@ -24,7 +24,7 @@ def sketch_by_definition(picture, values):
     return edges / np.sqrt(np.mean(edges**2))
 
 
-def test_sketches_are_their_definition_whatever_the_picture():
+def test_sketches_and_unlikeness_are_their_definitions():
     for values in ["grey", "log"]:
         result = sketches(FACES[:3], values)
         expected = [sketch_by_definition(picture, values) for picture in FACES[:3]]
@@ -39,9 +39,6 @@ def test_sketches_are_their_definition_whatever_the_picture():
     np.testing.assert_allclose(sketches(picture, "grey"), sketches(down, "grey"), atol=1e-5)
     assert sketches(np.zeros((2, 9, 8), dtype=np.uint8), "log").shape == (2, 9, 8)
     assert not sketches(np.full((1, 48, 40), 200, dtype=np.uint8), "grey").any()
-
-
-def test_unlikeness_and_the_number_of_components_against_the_definition():
     models = fit_detector(FACES, 0)
     assert [model.n_components_ for model in models] == [39, 39]
     product = np.ones(len(THINGS))

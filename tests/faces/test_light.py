@@ -30,7 +30,7 @@ def by_definition(picture, how):
     return edges / np.sqrt(np.mean(edges**2))
 
 
-def test_one_and_many_pictures_against_the_formula():
+def test_pictures_against_the_formula_and_what_cannot_be_treated():
     for how in LIGHTS:
         for dtype in [np.uint8, np.uint16, np.int32]:
             given = pictures(dtype=dtype)
@@ -47,9 +47,6 @@ def test_one_and_many_pictures_against_the_formula():
     np.testing.assert_allclose(relight(3 * floats + 2, "log") - relight(floats, "log"), np.log(3), atol=1e-5)
     np.testing.assert_allclose(relight(3 * floats + 2, "dog"), relight(floats, "dog"), atol=1e-4)
     assert (relight(np.full((1, 9, 9), 7, dtype=np.uint8), "dog") == 0).all()
-
-
-def test_floats_logarithms_and_what_cannot_be_treated():
     floats = pictures().astype(np.float32)
     assert relight(floats, "none") is floats
     with pytest.raises(DataError, match="A grey value is -3, but the logarithm needs values above"):

@@ -43,7 +43,7 @@ def world():
     return World()
 
 
-def test_everybody_is_known_in_every_way_and_order(world):
+def test_everybody_is_known_in_every_way_and_answers_rank_people(world):
     for match, discriminant, distance in product(["nearest", "mean"], ["auto", True, False], DISTANCES):
         recogniser = world.recogniser(distance=distance, discriminant=discriminant, match=match, far=0.1)
         answers = recogniser.identify(world.pictures(world.places))
@@ -63,34 +63,6 @@ def test_everybody_is_known_in_every_way_and_order(world):
     for one, other in zip(alone, recogniser.identify(asked), strict=True):
         assert (one.kind, one.person, one.runner_up) == (other.kind, other.person, other.runner_up)
         assert one.score == pytest.approx(other.score, abs=1e-5)
-
-
-def test_likeness_is_the_formula_with_and_without_discriminants(world):
-    for distance in DISTANCES:
-        recogniser = world.recogniser(distance=distance, discriminant=False, n_components=5)
-        asked = world.strangers(4)
-        whitens = distance in ("mahalanobis", "whitened-cosine")
-        factors = 1 / np.sqrt(world.variances[:5]) if whitens else np.ones(5)
-        a, b = asked[:, :5] * factors, world.vectors[:, :5] * factors
-        for i, row in enumerate(recogniser.similarity(asked)):
-            for name, result in zip(recogniser.people_, row, strict=True):
-                own = b[world.people == name].astype(float)
-                if distance.endswith("cosine"):
-                    expected = max(a[i] @ v / np.linalg.norm(a[i]) / np.linalg.norm(v) for v in own)
-                else:
-                    expected = -min(np.sqrt(((a[i] - v) ** 2).sum()) for v in own)
-                assert result == pytest.approx(expected, rel=1e-3, abs=1e-5)
-    recogniser = world.recogniser()
-    asked = world.strangers(3)
-    model = recogniser.discriminant_
-    assert isinstance(model, LinearDiscriminantAnalysis)
-    a, b = asked @ model.scalings_[:, :14], world.vectors @ model.scalings_[:, :14]
-    cosines = (a @ b.T) / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
-    expected = np.array([cosines[:, world.people == name].max(axis=1) for name in recogniser.people_]).T
-    np.testing.assert_allclose(recogniser.similarity(asked), expected, atol=1e-4)
-
-
-def test_answers_rank_people_and_no_face_is_nobody(world):
     recogniser = world.recogniser(far=0.2)
     asked = np.vstack([world.pictures(world.places), world.strangers(10)])
     for row, result in zip(recogniser.similarity(asked), recogniser.identify(asked), strict=True):
@@ -151,7 +123,7 @@ def test_both_rates_are_as_promised():
     assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.1
 
 
-def test_the_default_is_the_least_rate_that_can_be_counted_and_larger_ones_need_less(world):
+def test_likeness_is_the_formula_and_the_default_rate_the_least(world):
     thresholds = [world.recogniser(far=far).threshold_ for far in (0.07, 0.2, 0.5)]
     assert thresholds == sorted(thresholds, reverse=True)
     assert len(set(thresholds)) == 3
@@ -164,6 +136,28 @@ def test_the_default_is_the_least_rate_that_can_be_counted_and_larger_ones_need_
     assert len(notes) == 1
     assert "15 people who serve as strangers" in notes[0]
     assert world.recogniser(far=0.1).notes_ == ()
+    for distance in DISTANCES:
+        recogniser = world.recogniser(distance=distance, discriminant=False, n_components=5)
+        asked = world.strangers(4)
+        whitens = distance in ("mahalanobis", "whitened-cosine")
+        factors = 1 / np.sqrt(world.variances[:5]) if whitens else np.ones(5)
+        a, b = asked[:, :5] * factors, world.vectors[:, :5] * factors
+        for i, row in enumerate(recogniser.similarity(asked)):
+            for name, result in zip(recogniser.people_, row, strict=True):
+                own = b[world.people == name].astype(float)
+                if distance.endswith("cosine"):
+                    expected = max(a[i] @ v / np.linalg.norm(a[i]) / np.linalg.norm(v) for v in own)
+                else:
+                    expected = -min(np.sqrt(((a[i] - v) ** 2).sum()) for v in own)
+                assert result == pytest.approx(expected, rel=1e-3, abs=1e-5)
+    recogniser = world.recogniser()
+    asked = world.strangers(3)
+    model = recogniser.discriminant_
+    assert isinstance(model, LinearDiscriminantAnalysis)
+    a, b = asked @ model.scalings_[:, :14], world.vectors @ model.scalings_[:, :14]
+    cosines = (a @ b.T) / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
+    expected = np.array([cosines[:, world.people == name].max(axis=1) for name in recogniser.people_]).T
+    np.testing.assert_allclose(recogniser.similarity(asked), expected, atol=1e-4)
 
 
 def test_one_picture_of_few_people_is_enough_to_be_known():
@@ -217,7 +211,7 @@ def test_discriminants_need_people_who_change_and_two_names_let_nobody_in():
         assert "so nobody is recognised" in recogniser.notes_[0]
 
 
-def test_constant_components_and_numbers_as_names(world):
+def test_constants_and_numbers_as_names_and_what_does_not_fit(world):
     vectors = np.hstack([world.vectors, np.zeros((60, 2), dtype=np.float32)])
     for distance in DISTANCES:
         recogniser = Recogniser(distance=distance).fit(
@@ -228,22 +222,6 @@ def test_constant_components_and_numbers_as_names(world):
     assert Recogniser().fit(world.vectors, numbers, world.variances).people_[:2] == ("0", "1")
     one_by_one = (name for name in world.people)
     assert Recogniser().fit(world.vectors, one_by_one, world.variances).people_ == tuple(world.names)
-
-
-def test_tensors_lists_and_nothing_asked(world):
-    torch = pytest.importorskip("torch")
-    recogniser = Recogniser(far=0.1).fit(
-        torch.asarray(world.vectors), list(world.people), list(world.variances)
-    )
-    expected = world.recogniser(far=0.1).similarity(world.vectors[:2])
-    np.testing.assert_allclose(recogniser.similarity(world.vectors[:2].tolist()), expected, atol=1e-5)
-    recogniser = world.recogniser()
-    assert recogniser.identify(np.empty((0, K))) == []
-    with pytest.raises(DataError, match=r"Nobody is enrolled in this recogniser\. Call fit first\."):
-        Recogniser().similarity(world.vectors)
-
-
-def test_parameters_names_and_variances_that_do_not_fit(world):
     for settings, match in [
         ({"distance": "manhattan"}, r"is not known\. Allowed:"),
         ({"match": "best"}, r"is not known\. Allowed:"),
@@ -271,6 +249,19 @@ def test_parameters_names_and_variances_that_do_not_fit(world):
         Recogniser().fit(world.vectors, world.people, -world.variances)
     with pytest.raises(ValueError, match="a minimum of 1 is required"):
         Recogniser().fit(world.vectors[:0], [], world.variances)
+
+
+def test_tensors_lists_and_nothing_asked(world):
+    torch = pytest.importorskip("torch")
+    recogniser = Recogniser(far=0.1).fit(
+        torch.asarray(world.vectors), list(world.people), list(world.variances)
+    )
+    expected = world.recogniser(far=0.1).similarity(world.vectors[:2])
+    np.testing.assert_allclose(recogniser.similarity(world.vectors[:2].tolist()), expected, atol=1e-5)
+    recogniser = world.recogniser()
+    assert recogniser.identify(np.empty((0, K))) == []
+    with pytest.raises(DataError, match=r"Nobody is enrolled in this recogniser\. Call fit first\."):
+        Recogniser().similarity(world.vectors)
 
 
 def shifts_along(direction):

@@ -42,7 +42,7 @@ def literal(scores, owners, far):
     return None
 
 
-def test_the_counted_threshold_is_the_literal_one_also_of_equal_scores():
+def test_thresholds_are_the_literal_ones_and_nothing_is_compared_with_itself():
     for seed in range(5):
         for far in [0.05, 0.1, 0.33, 0.9]:
             rng = np.random.default_rng(seed)
@@ -59,6 +59,37 @@ def test_the_counted_threshold_is_the_literal_one_also_of_equal_scores():
     value, rate = counted_threshold(np.array([0.5] * 30 + [0.1] * 70), 0.1)
     assert value > 0.5
     assert rate == pytest.approx(1 / 101)
+    for n_people, n_pictures in [(4, 3), (7, 2), (13, 1), (12, 4)]:
+        vectors, people = some_people(n_people, n_pictures)
+        seen = []
+
+        def build(mask, vectors=vectors, people=people, seen=seen):
+            seen.append(mask)
+            return Nearest(vectors[mask], people[mask])
+
+        result = held_out(vectors, people, build)
+        assert not (result.strangers == 0).any()
+        assert not (result.own == 0).any()
+        assert len(result.strangers) == len(people)
+        assert len(result.own) == (len(people) if n_pictures > 1 else 0)
+        left_out = [mask for mask in seen if len(np.unique(people[mask])) < n_people]
+        # Everybody is a stranger once, with all pictures.
+        assert np.array_equal(sum((~mask).astype(int) for mask in left_out), np.ones(len(people)))
+        for mask in left_out:
+            assert not set(people[mask]) & set(people[~mask])
+    vectors, people = some_people(5, 3)
+    result = held_out(vectors, people, lambda mask: Nearest(vectors[mask], people[mask]))
+    expected = []
+    for i, vector in enumerate(vectors):
+        others = [np.linalg.norm(vector - v) for v, p in zip(vectors, people, strict=True) if p != people[i]]
+        expected.append(-min(others))
+    np.testing.assert_allclose(np.sort(result.strangers), np.sort(expected), rtol=1e-5)
+    own = []
+    for i, vector in enumerate(vectors):
+        same = [np.linalg.norm(vector - vectors[j]) for j in np.flatnonzero(people == people[i]) if j != i]
+        own.append(-min(same))
+    np.testing.assert_allclose(np.sort(result.own), np.sort(own), rtol=1e-5)
+    assert result.share == pytest.approx(4 / 5)
 
 
 def calibrated(vectors, people, far, spread=1.0):
@@ -233,40 +264,6 @@ def test_what_few_people_and_pictures_cannot_tell_is_said():
         else:
             assert result.identify.false_accept == pytest.approx(least, abs=1e-3)
     assert calibrated(*some_people(10, 3), 0.2).identify.false_accept <= 0.2
-
-
-def test_one_at_a_time_is_the_literal_definition_and_nothing_is_compared_with_itself():
-    for n_people, n_pictures in [(4, 3), (7, 2), (13, 1), (12, 4)]:
-        vectors, people = some_people(n_people, n_pictures)
-        seen = []
-
-        def build(mask, vectors=vectors, people=people, seen=seen):
-            seen.append(mask)
-            return Nearest(vectors[mask], people[mask])
-
-        result = held_out(vectors, people, build)
-        assert not (result.strangers == 0).any()
-        assert not (result.own == 0).any()
-        assert len(result.strangers) == len(people)
-        assert len(result.own) == (len(people) if n_pictures > 1 else 0)
-        left_out = [mask for mask in seen if len(np.unique(people[mask])) < n_people]
-        # Everybody is a stranger once, with all pictures.
-        assert np.array_equal(sum((~mask).astype(int) for mask in left_out), np.ones(len(people)))
-        for mask in left_out:
-            assert not set(people[mask]) & set(people[~mask])
-    vectors, people = some_people(5, 3)
-    result = held_out(vectors, people, lambda mask: Nearest(vectors[mask], people[mask]))
-    expected = []
-    for i, vector in enumerate(vectors):
-        others = [np.linalg.norm(vector - v) for v, p in zip(vectors, people, strict=True) if p != people[i]]
-        expected.append(-min(others))
-    np.testing.assert_allclose(np.sort(result.strangers), np.sort(expected), rtol=1e-5)
-    own = []
-    for i, vector in enumerate(vectors):
-        same = [np.linalg.norm(vector - vectors[j]) for j in np.flatnonzero(people == people[i]) if j != i]
-        own.append(-min(same))
-    np.testing.assert_allclose(np.sort(result.own), np.sort(own), rtol=1e-5)
-    assert result.share == pytest.approx(4 / 5)
 
 
 def test_a_large_gallery_is_sampled(monkeypatch):

@@ -20,7 +20,7 @@ def rows():
     return X, np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(40)
 
 
-def test_machines_and_ridges_equal_those_of_the_same_matrix(rows):
+def test_machines_ridges_and_searches_take_kernels(rows):
     X, y = rows
     labels, new = y > np.median(y), X[:9] + 0.1
     for kernel in (2.0 * RBF(sigma=0.8) + 0.5, Matern(0.9, nu=1.5) * Laplacian(0.2), RBF(gamma=0.4) ** 1.7):
@@ -34,10 +34,6 @@ def test_machines_and_ridges_equal_those_of_the_same_matrix(rows):
         assert_allclose(ridge.predict(new), expected.predict(kernel.gram(new, X)), rtol=1e-8)
         # float32 rows too: the optimizers take float64.
         assert kernel(X.astype(np.float32)).dtype == np.float64
-
-
-def test_kernels_are_searched_and_cloned(rows):
-    X, y = rows
     labels = y > np.median(y)
     kernels = [2.0 * RBF(sigma=sigma) for sigma in (0.001, 1.0)]
     search = GridSearchCV(SVC(), {"kernel": kernels}, cv=3).fit(X, labels)

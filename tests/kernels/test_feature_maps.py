@@ -38,7 +38,7 @@ def expanded(X, degree, gamma, coef0):
     return features
 
 
-def test_inner_products_are_the_kernel():
+def test_inner_products_are_the_kernel_and_features_its_terms():
     for (gamma, coef0), d, degree in product(KERNELS, range(1, 7), range(1, 7)):
         case = gamma, coef0, d, degree
         X, Y = rows(25, d), rows(17, d, seed=1)
@@ -51,9 +51,6 @@ def test_inner_products_are_the_kernel():
         assert error.ok, case
         assert error.pairs == 25 * 17, case
         assert error.bound < 1e-11 * (1e-3 + (phi.gamma[0] * 60 + coef0) ** degree), case
-
-
-def test_every_feature_is_its_term_of_the_expansion():
     for (gamma, coef0), (d, degree) in product(
         [(1.0, 1.0), (0.3, 2.5), (0.5, 0.0)], [(1, 3), (2, 3), (2, 4), (3, 3), (4, 2)]
     ):
@@ -88,7 +85,7 @@ def test_names_say_the_coefficients():
             assert monomial == [f"f{i + 1}" + (f"^{p}" if p > 1 else "") for i, p in enumerate(power) if p]
 
 
-def test_too_many_features_are_refused_with_their_number_before_anything_is_allocated():
+def test_too_many_features_and_parameters_outside_their_range_are_refused():
     tracemalloc.start()
     with pytest.raises(ParameterError, match=r"max_features=1000000 is exceeded: \(x\.y \+ 1\)\^15 of 10"):
         polynomial_map(10, degree=15, gamma=1)
@@ -104,9 +101,6 @@ def test_too_many_features_are_refused_with_their_number_before_anything_is_allo
         polynomial_map(2, degree=2, max_features=5)
     with pytest.raises(ParameterError, match=r"degree=1001 must be a whole number from 1 to 1000\. A"):
         polynomial_map(1, degree=1001)
-
-
-def test_parameters_outside_their_range():
     wrong = {
         "degree": (0, -2, 1.5, "3", True, np.nan, 10**400),
         "gamma": (0, -1.0, np.inf, True, [1.0, 2.0], "scale"),
@@ -343,7 +337,7 @@ def test_orthogonal_frequencies_are_better(d):
     assert rms(True) < 0.8 * rms(False)
 
 
-def test_the_bound_holds_as_often_as_it_says():
+def test_the_bound_is_hoeffdings_and_holds_as_often_as_it_says():
     """One pair, confidence 0.5: more than half of 120 draws stay within."""
     for count, orthogonal in product([1, 15, 80], [True, False]):
         x, y = X[:1], X[1:2]
@@ -353,9 +347,6 @@ def test_the_bound_holds_as_often_as_it_says():
             phi = fourier_map(5, n_components=count, gamma=0.05, orthogonal=orthogonal, rng=rng)
             within.append(phi.kernel_error(x, y).maximum <= phi.error_bound(1, 0.5))
         assert np.mean(within) >= 0.5, (count, orthogonal)
-
-
-def test_the_bound_is_hoeffdings():
     phi = fourier_map(5, n_components=200, orthogonal=False, rng=0)
     assert phi.independent == 100
     # P(|mean - k| >= t) <= 2 exp(-m t^2 / 2) for means of m numbers in [-1, 1].

@@ -140,7 +140,7 @@ FAR = [
 ]
 
 
-def test_the_error_bound_holds_for_clusters_and_inner_products():
+def test_the_error_bound_holds_for_clusters_near_zero_and_at_the_ends_of_the_range():
     for kernel, *case in product(FAR, (0.0, 3.0, 1e6), [0.0, 1e8], (1.0, 1e-9), DTYPES):
         rows = clusters(*case)
         rows = np.abs(rows) if isinstance(kernel, ChiSquared) else rows
@@ -152,10 +152,7 @@ def test_the_error_bound_holds_for_clusters_and_inner_products():
     ]
     for kernel, *case in product(kernels, (0.0, 5.0, 1e4), [0.0, 100.0, 1e4], (1.0, 1e-6), DTYPES):
         assert excess(kernel, clusters(*case)) <= 1, (kernel, case)
-
-
-def test_the_error_bound_holds_near_zero_and_the_ends_of_the_range():
-    """Rows whose inner product cancels nearly, where the slope of t^0.5 has no bound."""
+    # Rows whose inner product cancels nearly, where the slope of t^0.5 has no bound.
     for degree in [0.5, 0.1, 1.5, 2.5]:
         kernel = Polynomial(degree=degree, gamma=0.3, coef0=0.0)
         assert excess(kernel, np.array([[1.0, 1.0], [1.0, -1.0 + 2.0**-50]])) <= 1

@@ -94,7 +94,7 @@ def test_gamma_rows_and_widths_of_any_unit():
     assert scaled.relative / 20 < ours.relative < scaled.relative * 20
 
 
-def test_proven_with_every_positive_power_by_named_theorems():
+def test_proven_by_named_theorems_and_far_apart_0():
     for kernel in [*KERNELS, Laplacian(), ChiSquared()]:
         assert kernel.psd, kernel
         assert kernel.facts.divisible, kernel
@@ -107,13 +107,6 @@ def test_proven_with_every_positive_power_by_named_theorems():
     assert "Schoenberg 1938" in RationalQuadratic().validity.reason
     assert "Cauchy" in Laplacian().validity.reason
     assert "1 / (x + y) is the integral" in ChiSquared().validity.reason
-
-
-ROWS = np.random.default_rng(5).standard_normal((20, 3))
-HISTOGRAMS = np.abs(ROWS)
-
-
-def test_absolute_differences_far_apart_and_empty_bins():
     for scale in [1e8, 1e155, 1e300]:
         rows = scale * np.array([[1.0], [7.0], [30.0]])
         assert_array_equal(Laplacian(gamma=1.0).gram(rows), np.eye(3))
@@ -127,6 +120,10 @@ def test_absolute_differences_far_apart_and_empty_bins():
     assert_array_equal(K, ChiSquared().gram(full[:, [0, 2]]))
     assert K[0, 1] == pytest.approx(math.exp(-(4 / 4 + 1 / 3)))
     assert K[0, 2] == pytest.approx(math.exp(-4.0))
+
+
+ROWS = np.random.default_rng(5).standard_normal((20, 3))
+HISTOGRAMS = np.abs(ROWS)
 
 
 @pytest.mark.parametrize("kind", ["numpy", "torch"])

@@ -99,7 +99,7 @@ def test_pull_and_the_diagonal_are_derivatives():
         assert_allclose(result.gradient, expected, rtol=1e-6, atol=1e-6, err_msg=repr(kernel))
 
 
-def test_a_stationary_kernel_pulls_towards_a_weighted_mean():
+def test_a_stationary_kernel_pulls_towards_a_weighted_mean_and_kinks_are_said():
     for name in STATIONARY:
         X, Y = rows(5, 0), rows(7, 1)
         W = np.random.default_rng(2).uniform(0.1, 1.0, (5, 7))
@@ -113,9 +113,6 @@ def test_a_stationary_kernel_pulls_towards_a_weighted_mean():
         assert np.all(centre[seen] > low[seen]), name
         assert np.all(centre[seen] < high[seen]), name
         assert np.all(result.pull(W)[~seen] == 0), name
-
-
-def test_kinks_and_what_states_no_weighted_mean_are_said():
     for name in [name for name in SMOOTH if not SMOOTH[name].stationary]:
         Y = rows(7, 1)
         bound = SMOOTH[name].bind(Y)

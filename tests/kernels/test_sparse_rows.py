@@ -39,7 +39,7 @@ TAKEN = [
 ]
 
 
-def test_the_gram_matrix_of_sparse_rows_is_that_of_dense_ones():
+def test_the_gram_matrix_and_median_of_sparse_rows_are_those_of_dense_ones():
     Y = sp.random(9, 30, 0.2, format="coo", random_state=RNG)
     empty = sp.vstack([X, sp.csr_matrix((2, 30))])
     kinds = [(X, sp.csc_array), (X, sp.coo_matrix), (empty, sp.csr_array), (empty, sp.csr_matrix)]
@@ -51,6 +51,13 @@ def test_the_gram_matrix_of_sparse_rows_is_that_of_dense_ones():
         crossed = fixed.gram(X.toarray(), Y.toarray())
         for one, other in [(X, Y), (X.toarray(), Y), (X, Y.toarray())]:
             assert_allclose(fixed.gram(one, other), crossed, rtol=1e-11, atol=1e-13)
+    copies = sp.vstack([X, sp.csr_matrix(np.ones((40, 1))) @ X[:1], 1e6 * X[:1]]).tocsr()
+    for rows in (X, copies):
+        expected = RBF(gamma="median").resolve(rows.toarray()).gamma
+        assert RBF(gamma="median").resolve(rows).gamma == pytest.approx(expected, rel=1e-9)
+    far = sp.csr_array(1e8 + RNG.standard_normal((9, 2)))
+    with pytest.raises(DataError, match="Sparse rows far from 0 leave no digits of their median"):
+        RBF(gamma="median").resolve(far)
 
 
 def test_entries_in_parts_are_added_and_what_is_no_number_refused():
@@ -102,13 +109,3 @@ def test_the_error_bound_holds_for_clusters_and_at_the_ends_of_the_range():
             assert excess(kernel, sp.csr_array(scale * X[:6].toarray())) <= 1, (scale, kernel)
     with pytest.raises(DataError, match=r"rbf\(gamma=0\.5\) overflows on this data: rows reach a norm"):
         RBF(sigma=1.0).gram(sp.csr_array(1e200 * X.toarray()))
-
-
-def test_the_median_distance_of_sparse_rows():
-    copies = sp.vstack([X, sp.csr_matrix(np.ones((40, 1))) @ X[:1], 1e6 * X[:1]]).tocsr()
-    for rows in (X, copies):
-        expected = RBF(gamma="median").resolve(rows.toarray()).gamma
-        assert RBF(gamma="median").resolve(rows).gamma == pytest.approx(expected, rel=1e-9)
-    far = sp.csr_array(1e8 + RNG.standard_normal((9, 2)))
-    with pytest.raises(DataError, match="Sparse rows far from 0 leave no digits of their median"):
-        RBF(gamma="median").resolve(far)

@@ -125,16 +125,13 @@ def test_the_model_continues_from_a_file_as_it_does_in_memory(tmp_path):
         assert_array_equal(again.certificate_.radii, model.certificate_.radii)
 
 
-def test_a_covariance_that_does_not_fit_is_refused_before_it_is_made():
+def test_nothing_is_lost_of_what_components_hold_and_memory_refused_before():
     wide = np.random.default_rng(0).standard_normal((30, 3000)) * 0.99 ** np.arange(3000)
     model = PCA(2, memory_limit="60MB").fit(wide)
     before = dict(vars(model))
     with pytest.raises(MemoryLimitError, match="A stream of 3,000 columns stores several matrices of"):
         model.partial_fit(wide)
     assert vars(model) == before
-
-
-def test_nothing_is_lost_of_data_that_the_components_hold():
     check_fit_score_takes_y("PCA", PCA(2))
     for data in (X @ np.diag([1, 1, 1, 0, 0, 0, 0, 0.0]), spectrum_matrix(20, 40, [3, 2, 1], seed=1)):
         for settings in ({}, {"solver": "gram"}, {"solver": "krylov"}, {"scale": "unit"}):

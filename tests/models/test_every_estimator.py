@@ -166,7 +166,7 @@ NO_TABLES = [
 ]
 
 
-def test_what_is_no_table_of_numbers_is_refused(unfitted):
+def test_what_is_no_table_and_what_is_not_fitted_is_refused(unfitted):
     refused = NO_TABLES.copy()
     if not isinstance(unfitted, MAPS):  # which take a row alone
         refused.append((np.ones((1, 3)), DataError, "(shape=(1, 3)) while a minimum of 2"))
@@ -175,9 +175,6 @@ def test_what_is_no_table_of_numbers_is_refused(unfitted):
     for rows, error, message in refused:
         with pytest.raises(error, match=re.escape(message)):
             clone(unfitted).fit(rows)
-
-
-def test_an_unfitted_model_says_so(unfitted):
     name = f"{type(unfitted).__name__} instance is not fitted yet"
     for method in ("transform", "inverse_transform", "denoise", "score", "score_samples", "save"):
         if hasattr(unfitted, method):

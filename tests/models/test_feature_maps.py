@@ -74,7 +74,7 @@ def test_the_error_reported_is_the_error_there_is(name):
             assert error.bound == pytest.approx(model.feature_map_.error_bound(300 * 299 // 2), rel=1e-4)
 
 
-def test_maps_are_exact_to_their_precision_for_any_rows():
+def test_maps_are_exact_and_pca_of_them_is_kernel_pca():
     for dtype in [np.float64, np.float32]:
         X = data(100).astype(dtype)
         error = PolynomialMap(4).fit(X).kernel_error_
@@ -96,20 +96,6 @@ def test_maps_are_exact_to_their_precision_for_any_rows():
         RandomFourierMap(sigma=1.0).fit([[1e150, 1.0], [2.0, 3.0]])
     with pytest.raises(DataError, match=r"Rows far from the origin round w \. x by inf radians"):
         RandomFourierMap().fit([[1.7e308, 1.0], [1.7e308, 3.0]])
-
-
-def test_many_features_are_measured_on_fewer_rows_and_too_many_refused(monkeypatch):
-    monkeypatch.setattr("gramian.models.kernel_pca.feature_maps.SAMPLE_ENTRIES", 200)
-    model = PolynomialMap(3).fit(data(100))
-    assert model.n_features_out_ == 20
-    assert model.kernel_error_.pairs == 100
-    model = PolynomialMap(3).fit(data(10, 20))
-    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
-    with pytest.raises(MemoryLimitError, match=r"2,000 rows x 1,771 features take 28\.3 MB, and 20 MB may"):
-        model.transform(data(2000, 20))
-
-
-def test_pca_of_the_features_is_kernel_pca_and_features_have_names():
     for degree, gamma, coef0 in [(2, None, 1), (3, 0.5, 1), (2, 1.0, 0), (3, 0.2, 2.5)]:
         X, new = data(60, mean=0.3), data(20, seed=1, mean=0.3)
         mapper = PolynomialMap(degree, gamma=gamma, coef0=coef0)
@@ -133,3 +119,14 @@ def test_pca_of_the_features_is_kernel_pca_and_features_have_names():
         model.get_feature_names_out(["a", "b", "c"])
     with pytest.raises(ValueError, match="input_features should have length equal"):
         PolynomialMap().fit(X).get_feature_names_out(["a"])
+
+
+def test_many_features_are_measured_on_fewer_rows_and_too_many_refused(monkeypatch):
+    monkeypatch.setattr("gramian.models.kernel_pca.feature_maps.SAMPLE_ENTRIES", 200)
+    model = PolynomialMap(3).fit(data(100))
+    assert model.n_features_out_ == 20
+    assert model.kernel_error_.pairs == 100
+    model = PolynomialMap(3).fit(data(10, 20))
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
+    with pytest.raises(MemoryLimitError, match=r"2,000 rows x 1,771 features take 28\.3 MB, and 20 MB may"):
+        model.transform(data(2000, 20))

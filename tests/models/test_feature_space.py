@@ -98,7 +98,7 @@ def test_a_search_of_the_whole_plane_finds_nothing_better(name):
         assert error**2 <= best + 1e-6
 
 
-def test_the_fixed_point_is_that_of_mika_written_out():
+def test_the_fixed_point_is_that_of_mika_and_goes_on_by_quasi_newton():
     space = space_of(KERNELS["rbf"], rows())
     Z = space.scores[:4] * 0.9
     result = preimages.minimised(space, Z, "fixed-point")
@@ -109,6 +109,15 @@ def test_the_fixed_point_is_that_of_mika_written_out():
             weights = g * np.exp(-0.3 * np.sum((x - space.rows) ** 2, axis=1))
             x = weights @ space.rows / weights.sum()
         assert_allclose(result[0][b], x, atol=1e-4)
+    # The centre lies far away because the sum of weights is nearly 0, or has no meaning; f = x^2 / 2.
+    for stiffness in (1e-9, -3.0, 0.0):
+
+        def objective(X, rows, stiffness=stiffness):
+            return preimages.Local(np.sum(X**2, axis=1) / 2, X, np.full((len(X), 1), stiffness))
+
+        result = preimages.fixed_points(objective, np.ones((2, 3)), floor=FREE, tol=1e-9, limit=50)
+        assert result[1].all()
+        assert_allclose(result[0], 0.0, atol=1e-8)
 
 
 def test_a_start_is_used_where_it_is_nearer_and_histograms_stay_so():
@@ -155,20 +164,7 @@ def rng():
     return np.random.default_rng(0)
 
 
-def test_a_narrow_curved_valley_is_followed_and_no_row_ends_worse(rng):
-    start = rng.uniform(-1.5, 1.5, (6, 3))
-    result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=1e-8, limit=500)
-    assert result[1].all()
-    for x, begin in zip(result[0], start, strict=True):
-        assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
-    start = rng.uniform(-1.5, 1.5, (4, 3))
-    before = rosenbrock(start, np.arange(4)).values
-    for limit in range(1, 12):
-        result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=0.0, limit=limit)
-        assert np.all(rosenbrock(result[0], np.arange(4)).values <= before)
-
-
-def test_the_floor_holds_as_in_non_negative_least_squares(rng):
+def test_the_floor_holds_and_curved_valleys_are_followed(rng):
     B = rng.standard_normal((8, 3))
     right = rng.standard_normal((5, 8))
 
@@ -181,6 +177,16 @@ def test_the_floor_holds_as_in_non_negative_least_squares(rng):
     expected = np.array([nnls(B, r)[0] for r in right])
     assert np.any(expected == 0)
     assert_allclose(result[0], expected, atol=1e-5)
+    start = rng.uniform(-1.5, 1.5, (6, 3))
+    result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=1e-8, limit=500)
+    assert result[1].all()
+    for x, begin in zip(result[0], start, strict=True):
+        assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
+    start = rng.uniform(-1.5, 1.5, (4, 3))
+    before = rosenbrock(start, np.arange(4)).values
+    for limit in range(1, 12):
+        result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=0.0, limit=limit)
+        assert np.all(rosenbrock(result[0], np.arange(4)).values <= before)
 
 
 def test_saddles_are_left_and_what_is_no_number_is_not_stepped_into():
@@ -204,18 +210,6 @@ def test_saddles_are_left_and_what_is_no_number_is_not_stepped_into():
 
     result = preimages.quasi_newton(objective, np.array([[1.0, 0.0, 0.0]]), floor=FREE, tol=1e-9, limit=60)
     assert result[0][0, 0] > 500
-
-
-def test_where_weights_cancel_the_fixed_point_goes_on_by_quasi_newton():
-    # The centre lies far away because the sum of weights is nearly 0, or has no meaning; f = x^2 / 2.
-    for stiffness in (1e-9, -3.0, 0.0):
-
-        def objective(X, rows, stiffness=stiffness):
-            return preimages.Local(np.sum(X**2, axis=1) / 2, X, np.full((len(X), 1), stiffness))
-
-        result = preimages.fixed_points(objective, np.ones((2, 3)), floor=FREE, tol=1e-9, limit=50)
-        assert result[1].all()
-        assert_allclose(result[0], 0.0, atol=1e-8)
 
 
 def data(n=80, seed=0):

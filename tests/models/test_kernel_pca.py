@@ -178,7 +178,20 @@ def test_functions_of_two_and_of_many_rows():
     assert_allclose(mixed.eigenvalues_, KernelPCA(3, kernel="linear + rbf").fit(X).eigenvalues_, rtol=1e-9)
 
 
-def test_linear_kernel_is_pca_also_in_a_sum_far_from_the_origin():
+def test_linear_kernel_is_pca_far_from_the_origin_and_at_any_scale():
+    for scale, solver in product([1e-95, 1e-20, 1e20, 1e95], ["dense", "krylov"]):
+        X = data(60, 4)
+        expected = KernelPCA(3, random_state=0).fit(X)
+        model = KernelPCA(3, solver=solver, random_state=0).fit(X * scale)
+        assert_allclose(model.eigenvalues_ / scale / scale, expected.eigenvalues_, rtol=1e-9)
+        same_up_to_sign(model.transform(X * scale) / scale, expected.transform(X), 1e-4)
+        assert model.certificate_.ok
+    for scale in [1e-22, 1e-12, 1e12, 1e22]:
+        X = (data(700, 4) * scale).astype(np.float32)
+        model = KernelPCA(3, solver="krylov", random_state=0).fit(X)
+        expected = PCA(3).fit(X.astype(np.float64))
+        assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-5)
+        assert model.certificate_.ok
     for solver, offset in product(["dense", "krylov"], [0.0, 100.0, 1e4]):
         X = data(200, 6) + offset
         pca = PCA(4).fit(X)
@@ -194,42 +207,6 @@ def test_linear_kernel_is_pca_also_in_a_sum_far_from_the_origin():
     assert moved.certificate_.ok
     assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
     same_up_to_sign(moved.transform(X[:9] + 1e4), plain.transform(X[:9]), 1e-4)
-
-
-def test_scales_near_the_ends_of_the_range_of_either_dtype():
-    for scale, solver in product([1e-95, 1e-20, 1e20, 1e95], ["dense", "krylov"]):
-        X = data(60, 4)
-        expected = KernelPCA(3, random_state=0).fit(X)
-        model = KernelPCA(3, solver=solver, random_state=0).fit(X * scale)
-        assert_allclose(model.eigenvalues_ / scale / scale, expected.eigenvalues_, rtol=1e-9)
-        same_up_to_sign(model.transform(X * scale) / scale, expected.transform(X), 1e-4)
-        assert model.certificate_.ok
-    for scale in [1e-22, 1e-12, 1e12, 1e22]:
-        X = (data(700, 4) * scale).astype(np.float32)
-        model = KernelPCA(3, solver="krylov", random_state=0).fit(X)
-        expected = PCA(3).fit(X.astype(np.float64))
-        assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-5)
-        assert model.certificate_.ok
-
-
-def test_a_fraction_keeps_the_fewest_that_reach_it():
-    for fraction, kernel, solver in [
-        *((f, k, "dense") for f in (0.3, 0.5, 0.9, 0.95, 0.999) for k in ("rbf", "linear", "poly")),
-        (0.5, "rbf", "krylov"),
-        (0.95, "rbf", "krylov"),
-        (0.9, "poly", "krylov"),
-    ]:
-        X = data(800 if solver == "krylov" else 120, 5)
-        gamma = 0.02 if solver == "krylov" else None
-        model = KernelPCA(fraction, kernel=kernel, gamma=gamma, solver=solver, random_state=0).fit(X)
-        assert model.spectrum_.route == solver
-        values = np.maximum(np.linalg.eigvalsh(centred(model.kernel_.gram(X)))[::-1], 0.0)
-        reached = np.cumsum(values) / values.sum()
-        k = int(np.flatnonzero(reached >= fraction)[0]) + 1
-        assert model.n_components_ == k
-        assert model.explained_variance_ratio_.sum() >= fraction - 1e-9
-        assert model.explained_variance_ratio_[:-1].sum() < fraction
-        assert_allclose(model.eigenvalues_, values[:k], rtol=1e-4)
 
 
 def test_repeated_rows_and_components_beyond_the_rank():
@@ -275,7 +252,7 @@ def test_repeated_rows_and_components_beyond_the_rank():
         assert np.isfinite(model.projection_coef_).all()
 
 
-def test_iris_as_published_and_none_keeps_what_is_not_zero():
+def test_iris_as_published_and_as_many_components_as_asked_for():
     X = load_iris().data
     expected = [48.72566, 17.85913, 5.31710, 3.72334]
     for solver in ("dense", "krylov"):
@@ -292,6 +269,23 @@ def test_iris_as_published_and_none_keeps_what_is_not_zero():
         model = KernelPCA(kernel="laplacian", center=center).fit(X)
         assert model.n_components_ == 39 + (0 if center else 1)
         assert (model.eigenvalues_ > 0).all()
+    for fraction, kernel, solver in [
+        *((f, k, "dense") for f in (0.3, 0.5, 0.9, 0.95, 0.999) for k in ("rbf", "linear", "poly")),
+        (0.5, "rbf", "krylov"),
+        (0.95, "rbf", "krylov"),
+        (0.9, "poly", "krylov"),
+    ]:
+        X = data(800 if solver == "krylov" else 120, 5)
+        gamma = 0.02 if solver == "krylov" else None
+        model = KernelPCA(fraction, kernel=kernel, gamma=gamma, solver=solver, random_state=0).fit(X)
+        assert model.spectrum_.route == solver
+        values = np.maximum(np.linalg.eigvalsh(centred(model.kernel_.gram(X)))[::-1], 0.0)
+        reached = np.cumsum(values) / values.sum()
+        k = int(np.flatnonzero(reached >= fraction)[0]) + 1
+        assert model.n_components_ == k
+        assert model.explained_variance_ratio_.sum() >= fraction - 1e-9
+        assert model.explained_variance_ratio_[:-1].sum() < fraction
+        assert_allclose(model.eigenvalues_, values[:k], rtol=1e-4)
 
 
 def exact_rbf(X, sigma):
@@ -399,7 +393,7 @@ def test_a_kernel_so_wide_that_centring_takes_nearly_all():
             assert not certificate.ok
 
 
-def test_what_float64_cannot_hold_is_said():
+def test_matrices_and_parameters_that_are_refused():
     X = data(200, 4) + 1e4
     model = KernelPCA(2, kernel="poly", degree=2, gamma=1.0)
     with pytest.warns(CertificateWarning, match="because of forming the matrix"):
@@ -414,6 +408,37 @@ def test_what_float64_cannot_hold_is_said():
     model = KernelPCA(2, kernel="rbf", gamma=0.1).fit(data(80, 5) * 1e95)
     assert_allclose(model.eigenvalues_, [1.0, 1.0], rtol=1e-12)
     assert model.rank_ == 2
+    K = pairwise.rbf_kernel(data(30))
+    with pytest.raises(DataError, match="29 features, but KernelPCA is expecting 30"):
+        KernelPCA(2, kernel="precomputed").fit(K).transform(np.ones((3, 29)))
+    K[3, 17] += 0.5
+    with pytest.raises(DataError, match=r"The precomputed matrix is not symmetric: K\[3, 17\] and"):
+        KernelPCA(2, kernel="precomputed").fit(K)
+    with pytest.raises(DataError, match='kernel="precomputed" needs the square matrix of kernel'):
+        KernelPCA(2, kernel="precomputed").fit(data(30, 4))
+    for options in [
+        {"n_components": 0},
+        {"n_components": 41},
+        {"n_components": 1.5},
+        {"n_components": "mle"},
+        {"n_components": True},
+        {"kernel": "rbff"},
+        {"kernel": "rbf", "gamma": -1.0},
+        {"kernel": "rbf", "gamma": 0},
+        {"kernel": "poly", "degree": 0},
+        {"kernel": RBF(sigma=1.0), "gamma": 2.0},
+        {"kernel": RBF(sigma=1.0), "degree": 2},
+        {"kernel": RBF(sigma=1.0), "coef0": 0},
+        {"kernel": RBF(sigma=1.0, gamma=1.0)},
+        {"solver": "denes"},
+        *({"repair": repair} for repair in ("shift", True, 1)),
+        {"tol": 0.0},
+        {"memory_limit": -1},
+    ]:
+        with pytest.raises(
+            ParameterError, match=r"must be|and sigma|is not|kernel=rbf\(sigma|but \d+ rows|True"
+        ):
+            KernelPCA(**options).fit(data(40, 3))
 
 
 def test_new_rows_of_either_type_are_mapped_in_blocks(monkeypatch):
@@ -557,52 +582,6 @@ def test_a_random_symmetric_matrix_gives_its_eigenvalues_or_an_error(n, k, seed)
     else:
         with pytest.warns(RankWarning, match="has rank"):
             model.fit(K)
-
-
-def test_matrices_and_parameters_that_are_refused():
-    K = pairwise.rbf_kernel(data(30))
-    with pytest.raises(DataError, match="29 features, but KernelPCA is expecting 30"):
-        KernelPCA(2, kernel="precomputed").fit(K).transform(np.ones((3, 29)))
-    K[3, 17] += 0.5
-    with pytest.raises(DataError, match=r"The precomputed matrix is not symmetric: K\[3, 17\] and"):
-        KernelPCA(2, kernel="precomputed").fit(K)
-    with pytest.raises(DataError, match='kernel="precomputed" needs the square matrix of kernel'):
-        KernelPCA(2, kernel="precomputed").fit(data(30, 4))
-    for options in [
-        {"n_components": 0},
-        {"n_components": 41},
-        {"n_components": 1.5},
-        {"n_components": "mle"},
-        {"n_components": True},
-        {"kernel": "rbff"},
-        {"kernel": "rbf", "gamma": -1.0},
-        {"kernel": "rbf", "gamma": 0},
-        {"kernel": "poly", "degree": 0},
-        {"kernel": RBF(sigma=1.0), "gamma": 2.0},
-        {"kernel": RBF(sigma=1.0), "degree": 2},
-        {"kernel": RBF(sigma=1.0), "coef0": 0},
-        {"kernel": RBF(sigma=1.0, gamma=1.0)},
-        {"solver": "denes"},
-        *({"repair": repair} for repair in ("shift", True, 1)),
-        {"tol": 0.0},
-        {"memory_limit": -1},
-    ]:
-        with pytest.raises(
-            ParameterError, match=r"must be|and sigma|is not|kernel=rbf\(sigma|but \d+ rows|True"
-        ):
-            KernelPCA(**options).fit(data(40, 3))
-
-
-def test_a_plan_is_what_fit_follows_within_memory():
-    with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 21\.1 MB of working memory,"):
-        KernelPCA(2, kernel="rbf", memory_limit=1000).fit(data(600))
-    X = data(700, 3)
-    for options in ({"n_components": 3}, {"n_components": None}, {"n_components": 0.5}):
-        model = KernelPCA(kernel="rbf", random_state=0, **options)
-        plan = model.plan(X)
-        assert not hasattr(model, "eigenvalues_")
-        assert plan == model.fit(X).plan_
-        assert plan.operator == "centered kernel"
 
 
 def test_matrices_and_parameters_inside_of_kernels_are_tuned():
@@ -788,7 +767,7 @@ def test_a_rule_gives_the_number_that_choose_components_gives(rule, tmp_path):
     assert KernelPCA(2, kernel="rbf").fit(rows).component_choice_ is None
 
 
-def test_rules_that_find_none_keep_one_and_rules_without_rows_are_refused():
+def test_rules_and_plans_are_what_fit_follows():
     rows = np.random.default_rng(3).standard_normal((24, 3))
     with pytest.warns(RankWarning, match="n_components='cv' finds no component; one is kept"):
         model = KernelPCA("cv", random_state=0).fit(rows)
@@ -800,3 +779,12 @@ def test_rules_that_find_none_keep_one_and_rules_without_rows_are_refused():
     table = pd.DataFrame(curve(), columns=["a", "b", "c", "d"])
     model = KernelPCA("parallel", kernel="linear.on('d', 'a')", random_state=0).fit(table)
     assert model.n_components_ >= 1
+    with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 21\.1 MB of working memory,"):
+        KernelPCA(2, kernel="rbf", memory_limit=1000).fit(data(600))
+    X = data(700, 3)
+    for options in ({"n_components": 3}, {"n_components": None}, {"n_components": 0.5}):
+        model = KernelPCA(kernel="rbf", random_state=0, **options)
+        plan = model.plan(X)
+        assert not hasattr(model, "eigenvalues_")
+        assert plan == model.fit(X).plan_
+        assert plan.operator == "centered kernel"

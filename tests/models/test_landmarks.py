@@ -101,7 +101,7 @@ def test_landmarks_are_rows_of_a_seed_and_the_plan_says_so():
     assert "60 landmarks leave" in str(made.certificate_)
 
 
-def test_pivots_have_the_distribution_of_drawing_one_by_one():
+def test_pivots_are_drawn_one_by_one_and_find_small_clusters():
     rows = np.array([[0.0], [0.3], [3.0], [3.2], [9.0]])
     K = RBF(gamma=1.0).gram(rows)
     expected = np.zeros((5, 5))
@@ -114,6 +114,27 @@ def test_pivots_have_the_distribution_of_drawing_one_by_one():
         i, j = random_pivots(bound, checked, 2, tol=0.0, center=False, rng=drawn, dtype=np.float64)
         counts[i, j] += 1
     assert np.abs(counts / 1500 - expected).max() < 0.03
+    errors = {"rpcholesky": [], "uniform": []}
+    rows = clusters([3000, 900, 60, 12, 6], seed=2)
+    for rule, result in errors.items():
+        for seed in range(3):
+            model = nystroem(4, 60, gamma=0.02, landmarks=rule, random_state=seed).fit(rows)
+            result.append(model.certificate_.approximation.unexplained)
+            if rule == "rpcholesky":
+                assert (model.landmark_indices_ >= 3972).any()
+    assert np.mean(errors["rpcholesky"]) < np.mean(errors["uniform"]) / 5
+    model = nystroem(0.3, 60).fit(X)
+    exact = KernelPCA(0.3, kernel="rbf").fit(X)
+    assert model.n_components_ >= exact.n_components_
+    assert 0.3 <= model.explained_variance_ratio_.sum() <= 1
+    k = exact.n_components_
+    assert (model.explained_variance_ratio_[:k] <= exact.explained_variance_ratio_[:k] + 1e-12).all()
+    with pytest.raises(ParameterError, match=r"n_components=0\.999 is more of the variance than these 5"):
+        nystroem(0.999, 5).fit(X)
+    model = nystroem(2, 500, gamma=0.01, tol=1e-2).fit(X)
+    assert len(model.landmarks_) < 100
+    result = model.certificate_.approximation
+    assert result.unexplained <= 1e-2 * result.total
 
 
 def test_random_features_are_pca_of_the_map(monkeypatch):
@@ -163,30 +184,6 @@ def test_exact_eigenvalues_lie_within_the_bounds():
                     case = (name, dtype, center, rule)
                     assert (result.lower[:k] <= exact[:k] + slack).all(), case
                     assert (exact[:k] <= result.upper[:k] + slack).all(), case
-
-
-def test_pivots_find_small_clusters_and_ratios_are_shares_of_all_variance():
-    errors = {"rpcholesky": [], "uniform": []}
-    rows = clusters([3000, 900, 60, 12, 6], seed=2)
-    for rule, result in errors.items():
-        for seed in range(3):
-            model = nystroem(4, 60, gamma=0.02, landmarks=rule, random_state=seed).fit(rows)
-            result.append(model.certificate_.approximation.unexplained)
-            if rule == "rpcholesky":
-                assert (model.landmark_indices_ >= 3972).any()
-    assert np.mean(errors["rpcholesky"]) < np.mean(errors["uniform"]) / 5
-    model = nystroem(0.3, 60).fit(X)
-    exact = KernelPCA(0.3, kernel="rbf").fit(X)
-    assert model.n_components_ >= exact.n_components_
-    assert 0.3 <= model.explained_variance_ratio_.sum() <= 1
-    k = exact.n_components_
-    assert (model.explained_variance_ratio_[:k] <= exact.explained_variance_ratio_[:k] + 1e-12).all()
-    with pytest.raises(ParameterError, match=r"n_components=0\.999 is more of the variance than these 5"):
-        nystroem(0.999, 5).fit(X)
-    model = nystroem(2, 500, gamma=0.01, tol=1e-2).fit(X)
-    assert len(model.landmarks_) < 100
-    result = model.certificate_.approximation
-    assert result.unexplained <= 1e-2 * result.total
 
 
 @pytest.mark.parametrize("solver", ["nystroem", "random-features", "dense"])
@@ -274,7 +271,7 @@ def test_sparse_rows_and_other_array_kinds():
     np.testing.assert_allclose(np.asarray(result), nystroem().fit(X).transform(NEW), atol=1e-8)
 
 
-def test_landmarks_may_be_sparse_and_far_from_the_rows():
+def test_landmarks_may_be_sparse_and_far_and_saved_models_go_on(tmp_path):
     rows = sp.csr_array(np.where(np.abs(X) > 1, X, 0.0))
     given = {"kernel": "rbf", "gamma": 0.1, "solver": "nystroem"}
     model, same = (KernelPCA(3, landmarks=nodes[:20], **given).fit(nodes) for nodes in (rows, rows.toarray()))
@@ -283,6 +280,15 @@ def test_landmarks_may_be_sparse_and_far_from_the_rows():
         model = KernelPCA(2, **given | {"kernel": kernel}, center=False, landmarks=X[:6] + offset).fit(X)
         # What has been found of the rows, not of the landmarks.
         np.testing.assert_allclose((model.transform(X) ** 2).sum(axis=0), model.eigenvalues_, rtol=1e-4)
+    for solver in ("nystroem", "random-features"):
+        model = KernelPCA(2, kernel="rbf", solver=solver, n_landmarks=30, random_state=0).partial_fit(X[:300])
+        model.save(tmp_path / "m.gramian")
+        twin = gramian.load(tmp_path / "m.gramian")
+        np.testing.assert_array_equal(twin.transform(NEW), model.transform(NEW))
+        assert str(twin.certificate_) == str(model.certificate_)
+        np.testing.assert_allclose(
+            twin.partial_fit(X[300:]).eigenvalues_, model.partial_fit(X[300:]).eigenvalues_, rtol=1e-12
+        )
 
 
 def test_what_cannot_be_approximated_is_refused():
@@ -348,19 +354,40 @@ def test_rows_in_parts_are_as_all_at_once():
     assert "Use solver='nystroem' with n_landmarks=1000" in str(raised.value.__cause__)
 
 
-def test_a_saved_model_goes_on(tmp_path):
-    for solver in ("nystroem", "random-features"):
-        model = KernelPCA(2, kernel="rbf", solver=solver, n_landmarks=30, random_state=0).partial_fit(X[:300])
-        model.save(tmp_path / "m.gramian")
-        twin = gramian.load(tmp_path / "m.gramian")
-        np.testing.assert_array_equal(twin.transform(NEW), model.transform(NEW))
-        assert str(twin.certificate_) == str(model.certificate_)
-        np.testing.assert_allclose(
-            twin.partial_fit(X[300:]).eigenvalues_, model.partial_fit(X[300:]).eigenvalues_, rtol=1e-12
-        )
+@pytest.mark.parametrize("how", ["uniform", "rpcholesky", "random-features"])
+def test_a_file_larger_than_memory_gives_what_its_array_gives(how, tmp_path):
+    X = np.random.default_rng(3).standard_normal((4000, 30)) + 5.0
+    np.save(tmp_path / "x.npy", X)
+    solver = {"solver": how} if how == "random-features" else {"solver": "nystroem", "landmarks": how}
+    models = [
+        KernelPCA(3, kernel="rbf", gamma=0.02, n_landmarks=40, random_state=0, memory_limit=limit, **solver)
+        for limit in (3_500_000, None)
+    ]
+    file, array = models[0].fit(tmp_path / "x.npy"), models[1].fit(X)
+    assert file.eigenvalues_ == pytest.approx(array.eigenvalues_, rel=1e-9)
+    assert np.array_equal(file.landmark_indices_, array.landmark_indices_)
+    assert np.allclose(file.transform(tmp_path / "x.npy"), array.transform(X), atol=1e-8)
+    for name in ("upper", "lower"):
+        assert getattr(file.certificate_, name) == pytest.approx(getattr(array.certificate_, name), rel=1e-3)
 
 
-def test_landmarks_lead_back_to_rows():
+def test_landmarks_lead_back_to_rows_and_failed_fits_change_nothing():
+    rng = np.random.default_rng(0)
+    first, more = rng.standard_normal((60, 2)), rng.standard_normal((60, 2)) + 5.0
+    settings = {"kernel": "rbf", "solver": "nystroem", "n_landmarks": 20, "random_state": 0}
+    model = KernelPCA(3, preimage="ridge", **settings).partial_fit(first)
+    model.inverse_transform(model.transform(first))
+    model.partial_fit(more)
+    known = KernelPCA(3, preimage="ridge", **settings).partial_fit(first).partial_fit(more)
+    scores = model.transform(more)
+    np.testing.assert_array_equal(model.inverse_transform(scores), known.inverse_transform(scores))
+    model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=9).fit(np.eye(12))
+    before = dict(vars(model))
+    with pytest.raises(ParameterError, match="n_landmarks applies only to solver="):
+        model.set_params(solver="krylov").fit(np.eye(12))
+    model.set_params(solver="nystroem")
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)
     angle = np.linspace(0.0, 6.2, 400)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     for method in ("fixed-point", "gradient", "ridge"):
@@ -380,39 +407,3 @@ def test_landmarks_lead_back_to_rows():
         model.inverse_transform(model.transform(X))
     with pytest.raises(ParameterError, match=r"needs rows\. A model of random features stores no rows, so"):
         KernelPCA(2, kernel="rbf", solver="random-features", preimage="ridge").fit(X)
-
-
-@pytest.mark.parametrize("how", ["uniform", "rpcholesky", "random-features"])
-def test_a_file_larger_than_memory_gives_what_its_array_gives(how, tmp_path):
-    X = np.random.default_rng(3).standard_normal((4000, 30)) + 5.0
-    np.save(tmp_path / "x.npy", X)
-    solver = {"solver": how} if how == "random-features" else {"solver": "nystroem", "landmarks": how}
-    models = [
-        KernelPCA(3, kernel="rbf", gamma=0.02, n_landmarks=40, random_state=0, memory_limit=limit, **solver)
-        for limit in (3_500_000, None)
-    ]
-    file, array = models[0].fit(tmp_path / "x.npy"), models[1].fit(X)
-    assert file.eigenvalues_ == pytest.approx(array.eigenvalues_, rel=1e-9)
-    assert np.array_equal(file.landmark_indices_, array.landmark_indices_)
-    assert np.allclose(file.transform(tmp_path / "x.npy"), array.transform(X), atol=1e-8)
-    for name in ("upper", "lower"):
-        assert getattr(file.certificate_, name) == pytest.approx(getattr(array.certificate_, name), rel=1e-3)
-
-
-def test_more_rows_learn_the_way_back_again_and_failed_fits_change_nothing():
-    rng = np.random.default_rng(0)
-    first, more = rng.standard_normal((60, 2)), rng.standard_normal((60, 2)) + 5.0
-    settings = {"kernel": "rbf", "solver": "nystroem", "n_landmarks": 20, "random_state": 0}
-    model = KernelPCA(3, preimage="ridge", **settings).partial_fit(first)
-    model.inverse_transform(model.transform(first))
-    model.partial_fit(more)
-    known = KernelPCA(3, preimage="ridge", **settings).partial_fit(first).partial_fit(more)
-    scores = model.transform(more)
-    np.testing.assert_array_equal(model.inverse_transform(scores), known.inverse_transform(scores))
-    model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=9).fit(np.eye(12))
-    before = dict(vars(model))
-    with pytest.raises(ParameterError, match="n_landmarks applies only to solver="):
-        model.set_params(solver="krylov").fit(np.eye(12))
-    model.set_params(solver="nystroem")
-    assert vars(model).keys() == before.keys()
-    assert all(vars(model)[name] is before[name] for name in before)

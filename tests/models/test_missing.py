@@ -67,7 +67,21 @@ def test_new_rows_by_the_definition_of_conditional_expectation(options):
     assert np.array_equal(quality.scores, scores)
 
 
-def test_standard_errors_are_those_of_scores_also_of_wide_tables():
+def test_projection_is_least_squares_and_has_the_errors_of_scores():
+    pca = PCA(K, missing="projection").fit(WHOLE)
+    flat = pca.inverse_transform(pca.transform(WHOLE))
+    noiseless = PCA(K, missing="em").fit(flat)
+    assert noiseless.noise_variance_ < 1e-20
+    by_limit = noiseless.transform(np.where(HOLES, np.nan, flat))
+    for i, row in enumerate(HOLED):
+        seen = ~np.isnan(row)
+        A = pca.components_[:, seen].T
+        if np.linalg.matrix_rank(A, 1e-4) == K:
+            expected = np.linalg.lstsq(A, row[seen] - pca.mean_[seen], rcond=None)[0]
+            assert np.allclose(pca.transform(row[None])[0], expected)
+            assert np.allclose(by_limit[i], noiseless.transform(flat[[i]])[0], atol=1e-6)
+            error = np.sqrt(np.diag(pca.noise_variance_ * (np.linalg.inv(A.T @ A) - np.eye(K))).clip(0))
+            assert np.allclose(pca.projection_quality(row[None]).standard_errors[0], error, atol=1e-6)
     rng = np.random.default_rng(1)
     pca = PCA(K, missing="em").fit(WHOLE)
     mean, S, _ = model_of(pca)
@@ -94,23 +108,6 @@ def test_standard_errors_are_those_of_scores_also_of_wide_tables():
         filled = model.impute(holed)
         back = model.inverse_transform(quality.scores)
         assert np.allclose(filled[np.isnan(holed)], back[np.isnan(holed)], atol=1e-2 * np.abs(back).max())
-
-
-def test_projection_is_least_squares_and_the_limit_without_noise():
-    pca = PCA(K, missing="projection").fit(WHOLE)
-    flat = pca.inverse_transform(pca.transform(WHOLE))
-    noiseless = PCA(K, missing="em").fit(flat)
-    assert noiseless.noise_variance_ < 1e-20
-    by_limit = noiseless.transform(np.where(HOLES, np.nan, flat))
-    for i, row in enumerate(HOLED):
-        seen = ~np.isnan(row)
-        A = pca.components_[:, seen].T
-        if np.linalg.matrix_rank(A, 1e-4) == K:
-            expected = np.linalg.lstsq(A, row[seen] - pca.mean_[seen], rcond=None)[0]
-            assert np.allclose(pca.transform(row[None])[0], expected)
-            assert np.allclose(by_limit[i], noiseless.transform(flat[[i]])[0], atol=1e-6)
-            error = np.sqrt(np.diag(pca.noise_variance_ * (np.linalg.inv(A.T @ A) - np.eye(K))).clip(0))
-            assert np.allclose(pca.projection_quality(row[None]).standard_errors[0], error, atol=1e-6)
 
 
 def test_rows_that_determine_nothing_are_named_and_never_at_the_origin():
@@ -269,22 +266,6 @@ def test_files_are_read_with_the_method_of_the_model_and_empty_rows_left_out(tmp
         PCA(K, missing="em").fit(scan(tmp_path / "x.csv", missing="mean"))
     with pytest.raises(ParameterError, match=r"needs a PCA that was fitted with it\. Leave it out, or"):
         by_means.transform(scan(tmp_path / "x.csv", missing="em"))
-
-
-def test_regularization_is_a_strength_or_is_chosen():
-    one = PCA(2, missing="iterative").fit(HOLED)
-    factor = 1 + (D - 2) / (N - 1 - 2)
-    assert one.imputed_.regularization == factor
-    strong = PCA(2, missing="iterative", regularization=10.0).fit(HOLED)
-    assert np.abs(strong.imputed_.values - HOLED[~HOLES].mean()).mean() < np.inf
-    assert not np.allclose(strong.imputed_.values, one.imputed_.values)
-    chosen = PCA(2, missing="iterative", regularization="cv", random_state=0).fit(HOLED)
-    assert chosen.imputed_.regularization / factor in (0.0, 0.5, 1.0, 2.0, 4.0)
-    for value in (-1, "much", True, np.inf):
-        with pytest.raises(ParameterError, match=r"must be a number of at least 0\. It multiplies the noise"):
-            PCA(2, missing="iterative", regularization=value).fit(HOLED)
-    with pytest.raises(ParameterError, match=r'regularization=1\.0 applies only to missing="iterative"\.'):
-        PCA(2, missing="em", regularization=1.0).fit(HOLED)
 
 
 @pytest.mark.parametrize("scale", [None, "unit", "pareto"])
@@ -452,7 +433,7 @@ def test_rows_with_holes_are_mapped_only_where_that_was_asked_for():
         PCA(2, missing="em").fit(HOLED).dual_coefficients(HOLED)
 
 
-def test_weights_scales_and_plans_of_the_imputation():
+def test_weights_scales_plans_and_strengths_of_the_imputation():
     weights = np.random.default_rng(1).integers(0, 3, N)
     for method, scale in (("em", "unit"), ("iterative", None), ("mean", None)):
         weighted = PCA(K, missing=method, scale=scale).fit(HOLED, sample_weight=weights)
@@ -467,6 +448,19 @@ def test_weights_scales_and_plans_of_the_imputation():
     pca.fit(WHOLE)
     assert (pca.n_missing_, pca.imputed_) == (0, None)
     assert np.array_equal(pca.components_, PCA(K).fit(WHOLE).components_)
+    one = PCA(2, missing="iterative").fit(HOLED)
+    factor = 1 + (D - 2) / (N - 1 - 2)
+    assert one.imputed_.regularization == factor
+    strong = PCA(2, missing="iterative", regularization=10.0).fit(HOLED)
+    assert np.abs(strong.imputed_.values - HOLED[~HOLES].mean()).mean() < np.inf
+    assert not np.allclose(strong.imputed_.values, one.imputed_.values)
+    chosen = PCA(2, missing="iterative", regularization="cv", random_state=0).fit(HOLED)
+    assert chosen.imputed_.regularization / factor in (0.0, 0.5, 1.0, 2.0, 4.0)
+    for value in (-1, "much", True, np.inf):
+        with pytest.raises(ParameterError, match=r"must be a number of at least 0\. It multiplies the noise"):
+            PCA(2, missing="iterative", regularization=value).fit(HOLED)
+    with pytest.raises(ParameterError, match=r'regularization=1\.0 applies only to missing="iterative"\.'):
+        PCA(2, missing="em", regularization=1.0).fit(HOLED)
 
 
 def test_infinity_is_named_in_any_kind_of_data_and_an_empty_column_too(tmp_path):
@@ -570,28 +564,25 @@ def test_constant_columns_with_holes_stay_constant(method, scale):
         assert np.isclose(pca.total_variance_, 4, rtol=0.15)
 
 
-@pytest.mark.parametrize("method", ["em", "iterative", "mean"])
-def test_genotypes_with_missing_calls(method):
-    calls = np.random.default_rng(0).integers(0, 3, (40, 6)).astype(float)
-    for value in (0, 2):
-        calls[:, 0] = value
-        calls[3, 0] = calls[5, 2] = np.nan
-        pca = PCA(2, missing=method, scale="genotype").fit(calls)
-        assert pca.constant_features_.tolist() == [0]
-        assert np.isfinite(pca.transform(calls)).all()
-    with pytest.raises(DataError, match='scale="genotype" is for counts of an allele, 0, 1 or 2,'):
-        PCA(2, missing=method, scale="genotype").fit(calls - 1)
-
-
-@pytest.mark.parametrize("method", ["em", "iterative"])
-def test_what_cannot_impute_says_so_at_once(method):
-    flat = np.where(HOLES, np.nan, 3.0)
-    with pytest.raises(DataError, match="needs at least 3 rows and 2 columns that vary, but there"):
-        PCA(2, missing=method).fit(flat)
-    with pytest.raises(ParameterError, match=r"must be a whole number from 0 to 79\. Sums are divided by"):
-        PCA(2, missing=method, ddof="a").fit(HOLED)
-    with pytest.raises(DataError, match="The weights sum to 1, but sums of squares are divided by"):
-        PCA(2, missing=method).fit(HOLED, sample_weight=np.full(N, 1 / N))
-    some = np.arange(N) < 3
-    with pytest.raises((ParameterError, DataError), match=r"1 column has no entry at all: column 7\."):
-        PCA(2, missing=method).fit(HOLED, sample_weight=some)
+def test_genotypes_and_what_cannot_impute():
+    for method in ["em", "iterative", "mean"]:
+        calls = np.random.default_rng(0).integers(0, 3, (40, 6)).astype(float)
+        for value in (0, 2):
+            calls[:, 0] = value
+            calls[3, 0] = calls[5, 2] = np.nan
+            pca = PCA(2, missing=method, scale="genotype").fit(calls)
+            assert pca.constant_features_.tolist() == [0]
+            assert np.isfinite(pca.transform(calls)).all()
+        with pytest.raises(DataError, match='scale="genotype" is for counts of an allele, 0, 1 or 2,'):
+            PCA(2, missing=method, scale="genotype").fit(calls - 1)
+    for method in ["em", "iterative"]:
+        flat = np.where(HOLES, np.nan, 3.0)
+        with pytest.raises(DataError, match="needs at least 3 rows and 2 columns that vary, but there"):
+            PCA(2, missing=method).fit(flat)
+        with pytest.raises(ParameterError, match=r"must be a whole number from 0 to 79\. Sums are"):
+            PCA(2, missing=method, ddof="a").fit(HOLED)
+        with pytest.raises(DataError, match="The weights sum to 1, but sums of squares are divided by"):
+            PCA(2, missing=method).fit(HOLED, sample_weight=np.full(N, 1 / N))
+        some = np.arange(N) < 3
+        with pytest.raises((ParameterError, DataError), match=r"1 column has no entry at all: column 7\."):
+            PCA(2, missing=method).fit(HOLED, sample_weight=some)

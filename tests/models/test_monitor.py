@@ -57,7 +57,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_statistics_and_contributions_of_every_kind_of_pca():
+def test_statistics_and_contributions_of_pca_and_the_linear_kernel():
     for options in ({}, {"scale": "unit"}, {"whiten": True}, {"scale": "pareto", "whiten": True, "ddof": 0}):
         model = PCA(3, **options).fit(X)
         table = Monitor(model).fit(X).statistics(NEW[:200])
@@ -71,6 +71,21 @@ def test_statistics_and_contributions_of_every_kind_of_pca():
         of_spe = table["SPE"][row] / table["SPE limit"][row] > table["T2"][row] / table["T2 limit"][row]
         values = parts["SPE" if of_spe else "T2"][row]
         assert table["contributor 1"][row] == f"x{np.argmax(values)}"
+    pca, kernel = (Monitor(model).fit(X[:300]) for model in (PCA(3), KernelPCA(3)))
+    landmarks = Monitor(KernelPCA(3, solver="nystroem", n_landmarks=20, random_state=0)).fit(X[:300])
+    for other in (kernel, landmarks):
+        expected, got = pca.statistics(NEW[:40]), other.statistics(NEW[:40])
+        for name in ("T2", "SPE", "SPE limit"):
+            assert_allclose(got[name], expected[name], rtol=1e-6)
+    # Contributions of kernels are complete decompositions, which sum to the statistics.
+    expected, parts = pca.statistics(NEW[:40]), kernel.contributions(NEW[:40])
+    C = NEW[:40] - X[:300].mean(axis=0)
+    back = pca.model_.inverse_transform(pca.model_.transform(NEW[:40]))
+    assert_allclose(parts["SPE"], (NEW[:40] - back) ** 2, atol=1e-9)
+    for name in ("T2", "SPE"):
+        assert_allclose(parts[name].sum(axis=1), expected[name])
+    weights = pca.model_.components_.T / pca.model_.explained_variance_
+    assert_allclose(parts["T2"], C * (C @ (weights @ pca.model_.components_)), atol=1e-9)
 
 
 def test_false_alarms_on_new_rows_of_any_kind():
@@ -120,7 +135,7 @@ def test_held_out_rows_are_those_of_models_without_them():
     assert "explained_variance_" not in vars(monitor.model)
 
 
-def test_few_rows_for_the_components_and_few_independent_ones_are_named():
+def test_few_rows_and_rows_that_depend_on_their_neighbours_are_named():
     with pytest.warns(FewRowsWarning, match="14 rows are few for limits with 3 components.*Fit at least 15"):
         monitor = Monitor(PCA(3)).fit(X[:14])
     assert "14 rows are few" in str(monitor.limits_)
@@ -129,18 +144,6 @@ def test_few_rows_for_the_components_and_few_independent_ones_are_named():
     assert monitor.limits_.effective_rows < 15
     assert "100 rows say as much as" in str(monitor.limits_)
     assert "independent ones, which are few" in str(monitor.statistics(remembering(50, 1, 0.95)))
-
-
-def remembering(n, seed, phi=0.9):
-    rng = np.random.default_rng(seed)
-    states, noise = rng.normal(size=(n, 3)), rng.normal(size=(n, 8))
-    for t in range(1, n):
-        states[t] += phi * states[t - 1]
-        noise[t] += phi * noise[t - 1]
-    return states @ LOADINGS + 0.5 * noise
-
-
-def test_rows_that_depend_on_their_neighbours_are_named():
     rows = remembering(500, 1)
     for model in (PCA(3), PCA(3, whiten=True), KernelPCA(3)):
         limits = Monitor(model).fit(rows).limits_
@@ -155,6 +158,15 @@ def test_rows_that_depend_on_their_neighbours_are_named():
     assert monitor_of(fitted).limits_.effective_rows is None
     stream = Monitor(PCA(3)).partial_fit(rows).partial_fit(remembering(500, 2))
     assert stream.limits_.effective_rows < 125
+
+
+def remembering(n, seed, phi=0.9):
+    rng = np.random.default_rng(seed)
+    states, noise = rng.normal(size=(n, 3)), rng.normal(size=(n, 8))
+    for t in range(1, n):
+        states[t] += phi * states[t - 1]
+        noise[t] += phi * noise[t - 1]
+    return states @ LOADINGS + 0.5 * noise
 
 
 def test_rows_next_to_a_fold_are_left_out_where_neighbours_depend(monkeypatch):
@@ -269,24 +281,6 @@ def test_decision_score_and_table_agree():
     assert "The 10 largest:" in str(table)
     assert list(table.to_frame().columns) == list(table.columns)
     assert_array_equal(monitor.fit(X).predict(X), clone(monitor).fit_predict(X))
-
-
-def test_the_linear_kernel_gives_the_statistics_of_pca():
-    pca, kernel = (Monitor(model).fit(X[:300]) for model in (PCA(3), KernelPCA(3)))
-    landmarks = Monitor(KernelPCA(3, solver="nystroem", n_landmarks=20, random_state=0)).fit(X[:300])
-    for other in (kernel, landmarks):
-        expected, got = pca.statistics(NEW[:40]), other.statistics(NEW[:40])
-        for name in ("T2", "SPE", "SPE limit"):
-            assert_allclose(got[name], expected[name], rtol=1e-6)
-    # Contributions of kernels are complete decompositions, which sum to the statistics.
-    expected, parts = pca.statistics(NEW[:40]), kernel.contributions(NEW[:40])
-    C = NEW[:40] - X[:300].mean(axis=0)
-    back = pca.model_.inverse_transform(pca.model_.transform(NEW[:40]))
-    assert_allclose(parts["SPE"], (NEW[:40] - back) ** 2, atol=1e-9)
-    for name in ("T2", "SPE"):
-        assert_allclose(parts[name].sum(axis=1), expected[name])
-    weights = pca.model_.components_.T / pca.model_.explained_variance_
-    assert_allclose(parts["T2"], C * (C @ (weights @ pca.model_.components_)), atol=1e-9)
 
 
 def test_kernel_statistics_and_gradients_are_their_definitions():
@@ -697,7 +691,7 @@ def plant(n, seed):
     return factors @ np.random.default_rng(99).normal(size=(3, 9)) + 0.4 * rng.normal(size=(n, 9))
 
 
-def test_lagged_rows_need_more_components():
+def test_lags_need_more_components_and_runs_are_those_of_a_loop():
     """The shares of documents: a bias hides within what few components leave out of wide rows."""
     fault = np.where(np.arange(9) == 4, 2.5, 0.0)
     tables = [(plant(1500, i), plant(600, 90 + i) + fault) for i in range(5)]
@@ -706,6 +700,21 @@ def test_lagged_rows_need_more_components():
         for k, lags in ((3, 0), (3, 2), (9, 2))
     ]
     assert found == pytest.approx([0.72, 0.04, 0.99], abs=0.02)
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 50):
+        Z = rng.integers(0, 3, (n, 4)) * np.array([1, 0, 0.5, 1])
+        Z[rng.random(Z.shape) < 0.1] = np.nan
+        for j, (length, begin) in enumerate(zip(*longest_runs(Z), strict=True)):
+            lengths = [next((m for m in range(1, n - i) if Z[i + m, j] != Z[i, j]), n - i) for i in range(n)]
+            assert (length, begin) == (max(lengths), int(np.argmax(lengths)))
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    for names, lags in (
+        (["a", "b", "a (1 row before)", "b (1 row before)"], 1),
+        (["a", "b", "c", "temperature (2 rows before)"], 0),
+        (["a", "b", "c", "d"], 0),
+    ):
+        assert lags_of(PCA(2).fit(pd.DataFrame(X, columns=names))) == lags
+    assert lags_of(PCA(2).fit(X)) == 0
 
 
 @pytest.mark.walk
@@ -732,24 +741,6 @@ def test_lags_warn_of_rows_that_are_not_at_equal_distances():
         whole = monitor.statistics(gap.reindex(frame.index))
     assert_allclose(whole["T2"][60:], monitor.statistics(frame[60:])["T2"], rtol=1e-8)
     monitor.predict(Table(frame.to_numpy(), tuple("abcdefghi"), tuple(f"{i}" for i in range(400))))
-
-
-def test_runs_and_lags_are_those_of_a_loop():
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 50):
-        Z = rng.integers(0, 3, (n, 4)) * np.array([1, 0, 0.5, 1])
-        Z[rng.random(Z.shape) < 0.1] = np.nan
-        for j, (length, begin) in enumerate(zip(*longest_runs(Z), strict=True)):
-            lengths = [next((m for m in range(1, n - i) if Z[i + m, j] != Z[i, j]), n - i) for i in range(n)]
-            assert (length, begin) == (max(lengths), int(np.argmax(lengths)))
-    X = np.random.default_rng(0).standard_normal((60, 4))
-    for names, lags in (
-        (["a", "b", "a (1 row before)", "b (1 row before)"], 1),
-        (["a", "b", "c", "temperature (2 rows before)"], 0),
-        (["a", "b", "c", "d"], 0),
-    ):
-        assert lags_of(PCA(2).fit(pd.DataFrame(X, columns=names))) == lags
-    assert lags_of(PCA(2).fit(X)) == 0
 
 
 def test_a_sensor_that_freezes_is_named(tmp_path):

@@ -198,7 +198,24 @@ def known(**more):
     return Known(**base | more)
 
 
-def test_limits_side_by_side_and_what_decides():
+def test_limits_side_by_side_with_and_without_spe():
+    alone = control_limits(
+        0.05,
+        known(without_spe="There is no SPE.", held_out=RNG.chisquare(2, size=(99, 1)), weights=np.ones(99)),
+    )
+    assert set(alone.deciding()) == {"T2"}
+    assert alone.level == pytest.approx(0.05)
+    assert "There is no SPE." in alone.sentences
+    part = control_limits(0.05, known(discarded=None))
+    assert "Jackson-Mudholkar" not in {one.method for one in part.limits}
+    assert {one.method for one in part.limits if one.decides and one.rows == "new"} == {"empirical"}
+    assert part.deciding("fit")["SPE"] == np.inf
+    nothing = control_limits(0.05, known(discarded=None, held_out=np.empty((0, 2)), weights=np.empty(0)))
+    assert nothing.deciding()["SPE"] == np.inf
+    assert "SPE has no limit: the fit did not compute all discarded variances" in str(nothing)
+    values = np.array([[0.1, 3.0, -5.0, 2.0], [-1.0, 0.0, -2.0, 4.0]])
+    assert_array_equal(top_contributors(values), [[1, 3, 0], [3, -1, -1]])
+    assert_array_equal(top_contributors(values[:, :2]), [[1, 0, -1], [-1, -1, -1]])
     own = RNG.chisquare(2, size=(100, 2))
     limits = control_limits(0.05, known(own=own))
     assert limits.level == pytest.approx(1 - 0.95**0.5)
@@ -230,26 +247,6 @@ def test_limits_side_by_side_and_what_decides():
     few = control_limits(1.9 / 401, known())
     assert [one.method for one in few.limits if one.decides and one.rows == "new"] == ["scaled F", "Box"]
     assert "400 held-out rows are too few for an empirical limit at 0.47 %, which needs 422" in str(few)
-
-
-def test_without_spe_or_all_variances_and_top_contributors():
-    alone = control_limits(
-        0.05,
-        known(without_spe="There is no SPE.", held_out=RNG.chisquare(2, size=(99, 1)), weights=np.ones(99)),
-    )
-    assert set(alone.deciding()) == {"T2"}
-    assert alone.level == pytest.approx(0.05)
-    assert "There is no SPE." in alone.sentences
-    part = control_limits(0.05, known(discarded=None))
-    assert "Jackson-Mudholkar" not in {one.method for one in part.limits}
-    assert {one.method for one in part.limits if one.decides and one.rows == "new"} == {"empirical"}
-    assert part.deciding("fit")["SPE"] == np.inf
-    nothing = control_limits(0.05, known(discarded=None, held_out=np.empty((0, 2)), weights=np.empty(0)))
-    assert nothing.deciding()["SPE"] == np.inf
-    assert "SPE has no limit: the fit did not compute all discarded variances" in str(nothing)
-    values = np.array([[0.1, 3.0, -5.0, 2.0], [-1.0, 0.0, -2.0, 4.0]])
-    assert_array_equal(top_contributors(values), [[1, 3, 0], [3, -1, -1]])
-    assert_array_equal(top_contributors(values[:, :2]), [[1, 0, -1], [-1, -1, -1]])
 
 
 def test_limits_that_disagree_or_have_few_rows():

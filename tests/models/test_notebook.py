@@ -31,7 +31,15 @@ def shown(model):
     return page
 
 
-def test_a_fitted_model_tells_plan_variance_and_certificate():
+def test_every_decomposition_shows_itself():
+    for model in (gramian.KernelPCA(2, kernel="rbf"), gramian.Whitener(), gramian.PCA(1)):
+        assert "Certificate: " not in shown(model)
+        assert "Certificate: holds" in shown(model.fit(X))
+    assert "Certificate: holds" in shown(gramian.PCA(2).partial_fit(X))
+    rows = [(j, j > 3) for j in range(1000)]
+    page = gramian.core.notebook.as_html([gramian.core.notebook.Grid(("j", "ok"), rows)])
+    assert page.count("<tr>") == 1 + gramian.core.notebook.MOST_ROWS
+    assert f"and {1000 - gramian.core.notebook.MOST_ROWS} more" in page
     pca = gramian.PCA(2).fit(X)
     page = shown(pca)
     assert f"2 components, {100 * pca.explained_variance_ratio_.sum():.4g} % of the variance" in page
@@ -41,17 +49,6 @@ def test_a_fitted_model_tells_plan_variance_and_certificate():
     assert "n_components" in page  # scikit-learn's view
     with sklearn.config_context(display="text"):
         assert set(pca._repr_mimebundle_()) == {"text/plain"}
-
-
-def test_every_decomposition_shows_itself_and_long_tables_end():
-    for model in (gramian.KernelPCA(2, kernel="rbf"), gramian.Whitener(), gramian.PCA(1)):
-        assert "Certificate: " not in shown(model)
-        assert "Certificate: holds" in shown(model.fit(X))
-    assert "Certificate: holds" in shown(gramian.PCA(2).partial_fit(X))
-    rows = [(j, j > 3) for j in range(1000)]
-    page = gramian.core.notebook.as_html([gramian.core.notebook.Grid(("j", "ok"), rows)])
-    assert page.count("<tr>") == 1 + gramian.core.notebook.MOST_ROWS
-    assert f"and {1000 - gramian.core.notebook.MOST_ROWS} more" in page
 
 
 @pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")

@@ -132,20 +132,6 @@ def test_scale_far_from_one_changes_nothing(solver):
         assert_allclose(model.inverse_transform(model.transform(X)), X, atol=0.5 * scale)
 
 
-def test_float32_up_to_its_range_and_not_beyond():
-    for solver in SOLVERS:
-        for scale in [1e-36, 1e-30, 1e30, 1e37]:
-            X = (SPECTRA["separated"] * scale).astype(np.float32)
-            model = PCA(3, solver=solver, random_state=0).fit(X)
-            assert_allclose(model.explained_variance_, np.array([100, 25, 9]) / 59 * scale**2, rtol=1e-4)
-            C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
-            W = model.components_.astype(np.float64)
-            assert_allclose(model.transform(X), C @ W.T, atol=1e-5 * scale)
-    for solver, scale in product(SOLVERS, [1e160, 1e-170, 1e300]):
-        with pytest.raises(DataError, match=r"column 0 is .* Divide it by"):
-            PCA(3, solver=solver).fit(SPECTRA["separated"] * scale)
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_components_beyond_the_rank_are_nothing(solver):
     for dtype, shape in product([np.float64, np.float32], [(80, 12), (12, 80)]):
@@ -377,7 +363,7 @@ REFUSED = {
 }
 
 
-def test_other_parameters_are_refused():
+def test_other_parameters_and_divisors_far_from_one_are_refused():
     for message in REFUSED:
         X = np.random.default_rng(0).standard_normal((20, 9))
         for parameters in REFUSED[message]:
@@ -390,9 +376,6 @@ def test_other_parameters_are_refused():
                 PCA(value, solver=solver).fit(X)
         with pytest.raises(ParameterError, match="n_components"):
             PCA(value).plan(X)
-
-
-def test_divisors_far_from_one_are_for_float64():
     X = np.random.default_rng(0).standard_normal((20, 9))
     assert PCA(scale=[1e90] * 9).fit(X).certificate_.ok
     with pytest.raises(ParameterError, match=r"scale=\[1e\+90, 1e\+90, 1e\+90, 1e\+90, 1e\+90, 1e\+90,"):
@@ -407,7 +390,7 @@ def test_divisors_far_from_one_are_for_float64():
         PCA(scale=[1e-90] * 9).fit(np.ones((20, 9), np.float32))
 
 
-def test_ddof_divides_by_n_minus_ddof_and_without_centring_moments_are_second():
+def test_ddof_centring_and_the_probabilistic_model_are_those_of_scikit_learn():
     for solver in SOLVERS:
         X = SPECTRA["separated"]
         unbiased, biased = (PCA(4, ddof=ddof, solver=solver).fit(X) for ddof in (1, 0))
@@ -425,6 +408,31 @@ def test_ddof_divides_by_n_minus_ddof_and_without_centring_moments_are_second():
         assert (model.mean_ == 0).all()
         assert_allclose(model.transform(X), X @ model.components_.T, atol=1e-11)
         assert_allclose(model.explained_variance_ratio_, values[:4] / values.sum())
+    for solver, shape, k in covering(SOLVERS, [(80, 6), (9, 30)], [1, 3, None]):
+        singular = [7, 5, 3, 2, 1, 0.5][: min(shape[0] - 1, shape[1])]
+        X = spectrum_matrix(*shape, singular, seed=21, mean=0.5)
+        peer = PeerPCA(k, svd_solver="full").fit(X)
+        ours = PCA(k, solver=solver, random_state=0).fit(X)
+        assert_allclose(ours.noise_variance_, peer.noise_variance_, atol=1e-13)
+        assert_allclose(ours.get_covariance(), peer.get_covariance(), atol=1e-8)
+        if k is None and shape == (9, 30):
+            with pytest.raises(DataError, match=r"The fitted covariance is singular \(6 of 30 directions"):
+                ours.get_precision()
+            with pytest.raises(DataError, match=r"The fitted covariance is singular \(6 of 30 directions"):
+                ours.score(X)
+            continue
+        assert_allclose(ours.get_precision(), peer.get_precision(), rtol=1e-8, atol=1e-8)
+        new = np.random.default_rng(22).standard_normal((5, shape[1]))
+        assert_allclose(ours.score_samples(new), peer.score_samples(new), rtol=1e-8)
+        assert_allclose(ours.score(X), peer.score(X), rtol=1e-8)
+        normal = multivariate_normal(ours.mean_, ours.get_covariance())
+        assert_allclose(ours.score_samples(new), normal.logpdf(new), rtol=1e-8)
+    X = np.random.default_rng(23).standard_normal((50, 4)) * [1, 10, 0.1, 5] + 3
+    model = PCA(2, scale="unit").fit(X)
+    assert_allclose(np.diag(PCA(scale="unit").fit(X).get_covariance()), X.var(0, ddof=1))
+    assert_allclose(model.get_precision() @ model.get_covariance(), np.eye(4), atol=1e-12)
+    normal = multivariate_normal(X.mean(axis=0), model.get_covariance())
+    assert_allclose(model.score_samples(X), normal.logpdf(X), rtol=1e-10)
 
 
 @pytest.mark.parametrize("scale", ["unit", "pareto", "array"])
@@ -462,7 +470,18 @@ def test_scaled_columns(scale):
             assert_allclose(model.total_variance_, 5.0, rtol=1e-5)
 
 
-def test_scores_are_white_and_give_the_data_back():
+def test_scores_are_white_and_a_summary_says_what_is_not_met():
+    model = PCA(3).fit(SPECTRA["separated"])
+    table = model.summary()
+    assert_allclose(table.standard_deviation**2, model.explained_variance_)
+    assert_array_equal(table.explained_variance_ratio, model.explained_variance_ratio_)
+    assert_allclose(table.cumulative, np.cumsum(table.explained_variance_ratio))
+    assert [row[0] for row in table.rows()] == ["PC1", "PC2", "PC3"]
+    assert "standard deviation" in str(table)
+    X = SPECTRA["offset"].astype("f4")
+    with pytest.warns(CertificateWarning, match="known to .* of the largest, not to 1.0e-16"):
+        model = PCA(2, solver="covariance", tol=1e-16).fit(X)
+    assert not model.certificate_.ok
     for solver, scale in product(SOLVERS, [None, "unit"]):
         X = SPECTRA["graded"]
         model = PCA(4, whiten=True, scale=scale, solver=solver, random_state=0)
@@ -494,48 +513,6 @@ def test_scores_are_white_and_give_the_data_back():
     assert_array_equal(model.inverse_transform(sp.csr_matrix(scores)), model.inverse_transform(scores))
     with pytest.raises(DataError, match=r"X has 2 columns, but inverse_transform takes 3 scores\."):
         model.inverse_transform(scores[:, :2])
-
-
-def test_the_probabilistic_model_is_that_of_scikit_learn_in_units_of_the_data():
-    for solver, shape, k in covering(SOLVERS, [(80, 6), (9, 30)], [1, 3, None]):
-        singular = [7, 5, 3, 2, 1, 0.5][: min(shape[0] - 1, shape[1])]
-        X = spectrum_matrix(*shape, singular, seed=21, mean=0.5)
-        peer = PeerPCA(k, svd_solver="full").fit(X)
-        ours = PCA(k, solver=solver, random_state=0).fit(X)
-        assert_allclose(ours.noise_variance_, peer.noise_variance_, atol=1e-13)
-        assert_allclose(ours.get_covariance(), peer.get_covariance(), atol=1e-8)
-        if k is None and shape == (9, 30):
-            with pytest.raises(DataError, match=r"The fitted covariance is singular \(6 of 30 directions"):
-                ours.get_precision()
-            with pytest.raises(DataError, match=r"The fitted covariance is singular \(6 of 30 directions"):
-                ours.score(X)
-            continue
-        assert_allclose(ours.get_precision(), peer.get_precision(), rtol=1e-8, atol=1e-8)
-        new = np.random.default_rng(22).standard_normal((5, shape[1]))
-        assert_allclose(ours.score_samples(new), peer.score_samples(new), rtol=1e-8)
-        assert_allclose(ours.score(X), peer.score(X), rtol=1e-8)
-        normal = multivariate_normal(ours.mean_, ours.get_covariance())
-        assert_allclose(ours.score_samples(new), normal.logpdf(new), rtol=1e-8)
-    X = np.random.default_rng(23).standard_normal((50, 4)) * [1, 10, 0.1, 5] + 3
-    model = PCA(2, scale="unit").fit(X)
-    assert_allclose(np.diag(PCA(scale="unit").fit(X).get_covariance()), X.var(0, ddof=1))
-    assert_allclose(model.get_precision() @ model.get_covariance(), np.eye(4), atol=1e-12)
-    normal = multivariate_normal(X.mean(axis=0), model.get_covariance())
-    assert_allclose(model.score_samples(X), normal.logpdf(X), rtol=1e-10)
-
-
-def test_a_summary_is_the_table_of_variances_and_says_what_is_not_met():
-    model = PCA(3).fit(SPECTRA["separated"])
-    table = model.summary()
-    assert_allclose(table.standard_deviation**2, model.explained_variance_)
-    assert_array_equal(table.explained_variance_ratio, model.explained_variance_ratio_)
-    assert_allclose(table.cumulative, np.cumsum(table.explained_variance_ratio))
-    assert [row[0] for row in table.rows()] == ["PC1", "PC2", "PC3"]
-    assert "standard deviation" in str(table)
-    X = SPECTRA["offset"].astype("f4")
-    with pytest.warns(CertificateWarning, match="known to .* of the largest, not to 1.0e-16"):
-        model = PCA(2, solver="covariance", tol=1e-16).fit(X)
-    assert not model.certificate_.ok
 
 
 def test_the_plan_is_what_fit_follows_and_needs_only_a_shape():
@@ -675,7 +652,7 @@ def test_sparse_data_is_centred_without_being_densified(monkeypatch, solver, sha
         assert_allclose(apart, C @ model.components_.T, atol=1000 * eps * top)
 
 
-def test_sparse_data_may_be_tiny_or_huge_and_one_seed_gives_one_result():
+def test_tiny_and_huge_data_and_one_seed():
     dense = np.where(np.random.default_rng(29).random((60, 9)) < 0.4, SPECTRA["separated"][:, :9], 0)
     plain = PCA(3).fit(dense)
     for scale in (1e-95, 1.0, 1e95):
@@ -692,6 +669,17 @@ def test_sparse_data_may_be_tiny_or_huge_and_one_seed_gives_one_result():
         other = PCA(4, solver="krylov", random_state=state).fit(X)
         assert_allclose(other.explained_variance_, first.explained_variance_, rtol=1e-6)
         assert_allclose(other.components_, first.components_, atol=1e-4)
+    for solver in SOLVERS:
+        for scale in [1e-36, 1e-30, 1e30, 1e37]:
+            X = (SPECTRA["separated"] * scale).astype(np.float32)
+            model = PCA(3, solver=solver, random_state=0).fit(X)
+            assert_allclose(model.explained_variance_, np.array([100, 25, 9]) / 59 * scale**2, rtol=1e-4)
+            C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+            W = model.components_.astype(np.float64)
+            assert_allclose(model.transform(X), C @ W.T, atol=1e-5 * scale)
+    for solver, scale in product(SOLVERS, [1e160, 1e-170, 1e300]):
+        with pytest.raises(DataError, match=r"column 0 is .* Divide it by"):
+            PCA(3, solver=solver).fit(SPECTRA["separated"] * scale)
 
 
 def test_files_are_read_with_their_names(tmp_path):
@@ -799,7 +787,7 @@ def test_plans_are_put_into_words_when_somebody_looks(asked):
     assert model.fit(X[:30]).plan_ != before
 
 
-def test_dual_coefficients_are_those_of_the_dual_matrix():
+def test_dual_coefficients_and_reconstruction_errors_by_their_definition():
     rng = np.random.default_rng(5)
     for shape, asked in [((6, 30), {}), ((30, 6), {"scale": "unit", "whiten": True}), ((8, 5), {"ddof": 0})]:
         X = rng.standard_normal(shape) + 3
@@ -817,9 +805,6 @@ def test_dual_coefficients_are_those_of_the_dual_matrix():
     with pytest.warns(RankWarning):
         flat = PCA(3).fit(X[:, [0, 0, 0]])
     assert not flat.dual_coefficients(X[:, [0, 0, 0]])[:, 1:].any()
-
-
-def test_reconstruction_errors_for_every_number_of_components():
     rng = np.random.default_rng(6)
     for asked in ({}, {"scale": "unit", "whiten": True}, {"center": False}):
         X, new = rng.standard_normal((20, 6)) + 5, rng.standard_normal((4, 6)) + 5

@@ -94,7 +94,7 @@ def test_residuals_are_distances_in_feature_space(kernel):
         assert_array_equal(model.inverse_transform(Z), back)
 
 
-def test_fitted_rows_come_back_and_noisy_ones_are_denoised():
+def test_fitted_and_noisy_rows_come_back_whatever_the_rank():
     for kernel in ["rbf(gamma=0.05)", "poly(degree=2, gamma=0.1)", "laplacian(gamma=0.1)"]:
         model = KernelPCA(kernel=kernel).fit(X)
         back, errors = model.inverse_transform(model.transform(X), return_error=True)
@@ -120,6 +120,23 @@ def test_fitted_rows_come_back_and_noisy_ones_are_denoised():
     away = np.abs(np.linalg.norm(model.denoise(noisy), axis=1) - 1)
     assert away.max() < 0.12
     assert np.abs(np.linalg.norm(noisy, axis=1) - 1).max() > 0.3
+    for kernel in ["rbf", "poly", "laplacian", "linear"]:
+        A = np.repeat(X[:4], 5, axis=0)
+        with pytest.warns(RankWarning, match="has rank 3"):
+            model = KernelPCA(6, kernel=kernel).fit(A)
+        Z = model.transform(A)
+        expected = model.inverse_transform(Z)
+        Z[:, 3:] = 100.0
+        assert_array_equal(model.inverse_transform(Z), expected)
+        if kernel != "laplacian":
+            assert_allclose(expected, A, atol=2e-3)
+    for kernel in ["rbf", "poly", "laplacian", "linear"]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankWarning)
+            model = KernelPCA(2, kernel=kernel).fit(np.full((6, 3), 5.0))
+        back, errors = model.denoise(np.full((2, 3), 5.0), return_error=True)
+        assert_allclose(back, 5.0, rtol=1e-6)
+        assert_allclose(errors, 0.0, atol=1e-5)
 
 
 def test_every_kind_of_array(array_kind):
@@ -191,7 +208,7 @@ def test_what_is_learned_is_learned_once_and_forgotten_by_a_new_fit(monkeypatch)
     assert len(calls) == 2
 
 
-def test_the_method_can_be_changed_to_those_a_kernel_allows():
+def test_methods_can_be_changed_also_of_kernels_of_ones_own():
     model = KernelPCA(3, kernel="rbf", gamma=0.05).fit(X)
     Z = model.transform(NEW)
     entries = {}
@@ -214,9 +231,22 @@ def test_the_method_can_be_changed_to_those_a_kernel_allows():
         model = KernelPCA(2, kernel=kernel, preimage=asked)
         with pytest.raises(ParameterError, match=message):
             model.fit(X @ X.T if kernel == "precomputed" else X)
+    own = KernelPCA(3, kernel=Square() + RBF(gamma=0.05)).fit(X)
+    known = KernelPCA(3, kernel="poly(degree=2, gamma=1, coef0=0) + rbf(gamma=0.05)").fit(X)
+    assert own.preimage_.method == "gradient"
+    assert_allclose(own.denoise(NEW), known.denoise(NEW), rtol=1e-4, atol=1e-4)
+    model = KernelPCA(1, kernel="rbf", gamma=0.05).fit(X)
+    back, errors = model.inverse_transform([[1e6]], return_error=True)
+    assert np.isfinite(back).all()
+    assert errors[0] == pytest.approx(1e6, rel=1e-3)
+    assert model.denoise(NEW[:1]).shape == (1, 4)
+    pipeline = make_pipeline(StandardScaler(), KernelPCA(3, kernel="rbf")).fit(X)
+    back = pipeline.inverse_transform(pipeline.transform(NEW))
+    assert np.all(np.abs(back - X.mean(axis=0)) < 5 * X.std(axis=0))
+    assert clone(pipeline[-1]).preimage == "auto"
 
 
-def test_wrong_scores_and_kernels_without_distances():
+def test_wrong_scores_units_and_rows_far_outside():
     model = KernelPCA(3, kernel="rbf").fit(X)
     with pytest.raises(DataError, match=r"X has 2 columns, but inverse_transform takes 3 scores\."):
         model.inverse_transform(np.zeros((4, 2)))
@@ -232,39 +262,6 @@ def test_wrong_scores_and_kernels_without_distances():
     model.set_params(preimage="gradient")
     with pytest.raises(IndefiniteKernelError, match="The squared distance of pre-image 0 in feature space"):
         model.denoise(NEW)
-
-
-def test_searches_that_do_not_end_are_counted(monkeypatch):
-    monkeypatch.setattr("gramian.models.kernel_pca.preimages.LIMIT", 1)
-    model = KernelPCA(3, kernel="poly").fit(X)
-    with pytest.warns(PreimageWarning, match=r"\d of 9 pre-images did not converge") as caught:
-        back, errors = model.denoise(NEW, return_error=True)
-    assert caught[0].filename == __file__
-    assert np.isfinite(back).all()
-    assert np.isfinite(errors).all()
-
-
-def test_components_beyond_the_rank_count_for_nothing():
-    for kernel in ["rbf", "poly", "laplacian", "linear"]:
-        A = np.repeat(X[:4], 5, axis=0)
-        with pytest.warns(RankWarning, match="has rank 3"):
-            model = KernelPCA(6, kernel=kernel).fit(A)
-        Z = model.transform(A)
-        expected = model.inverse_transform(Z)
-        Z[:, 3:] = 100.0
-        assert_array_equal(model.inverse_transform(Z), expected)
-        if kernel != "laplacian":
-            assert_allclose(expected, A, atol=2e-3)
-    for kernel in ["rbf", "poly", "laplacian", "linear"]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankWarning)
-            model = KernelPCA(2, kernel=kernel).fit(np.full((6, 3), 5.0))
-        back, errors = model.denoise(np.full((2, 3), 5.0), return_error=True)
-        assert_allclose(back, 5.0, rtol=1e-6)
-        assert_allclose(errors, 0.0, atol=1e-5)
-
-
-def test_extreme_units_and_rows_far_outside():
     for scale, kernel in product([1e-95, 1e-40, 1e40, 1e95], ["rbf", "linear", "cosine", "laplacian"]):
         gamma = {"gamma": "median"} if kernel in ("rbf", "laplacian") else {}
         expected = KernelPCA(3, kernel=kernel, **gamma).fit(X).denoise(NEW)
@@ -280,6 +277,16 @@ def test_extreme_units_and_rows_far_outside():
     model = KernelPCA(2, kernel="laplacian").fit(X)
     with pytest.raises(DataError, match=r"Scores reach 1e\+308, so that rows leave the range of"):
         model.inverse_transform([[1e308, -1e308]])
+
+
+def test_searches_that_do_not_end_are_counted(monkeypatch):
+    monkeypatch.setattr("gramian.models.kernel_pca.preimages.LIMIT", 1)
+    model = KernelPCA(3, kernel="poly").fit(X)
+    with pytest.warns(PreimageWarning, match=r"\d of 9 pre-images did not converge") as caught:
+        back, errors = model.denoise(NEW, return_error=True)
+    assert caught[0].filename == __file__
+    assert np.isfinite(back).all()
+    assert np.isfinite(errors).all()
 
 
 class Square(Formula):
@@ -308,19 +315,3 @@ class Square(Formula):
 
     def diagonal_slopes(self, X):
         return DiagonalSlopes(self.diagonal(X), 4 * np.sum(X * X, axis=1)[:, None] * X)
-
-
-def test_kernels_of_ones_own_single_components_and_pipelines():
-    own = KernelPCA(3, kernel=Square() + RBF(gamma=0.05)).fit(X)
-    known = KernelPCA(3, kernel="poly(degree=2, gamma=1, coef0=0) + rbf(gamma=0.05)").fit(X)
-    assert own.preimage_.method == "gradient"
-    assert_allclose(own.denoise(NEW), known.denoise(NEW), rtol=1e-4, atol=1e-4)
-    model = KernelPCA(1, kernel="rbf", gamma=0.05).fit(X)
-    back, errors = model.inverse_transform([[1e6]], return_error=True)
-    assert np.isfinite(back).all()
-    assert errors[0] == pytest.approx(1e6, rel=1e-3)
-    assert model.denoise(NEW[:1]).shape == (1, 4)
-    pipeline = make_pipeline(StandardScaler(), KernelPCA(3, kernel="rbf")).fit(X)
-    back = pipeline.inverse_transform(pipeline.transform(NEW))
-    assert np.all(np.abs(back - X.mean(axis=0)) < 5 * X.std(axis=0))
-    assert clone(pipeline[-1]).preimage == "auto"

@@ -185,7 +185,22 @@ def test_every_model_is_saved(name, tmp_path):
         twin.fit(rows)
 
 
-def test_every_kernel_that_can_be_saved_is_saved_above():
+class Mine(kernels.RBF):
+    """A class of somebody else."""
+
+
+def test_every_kernel_and_map_is_saved_but_neither_code_nor_unfitted_models(tmp_path):
+    maps = [kernels.RBF().after(one) for one in (lambda rows: rows * 2, np.sin, StandardScaler().fit(X))]
+    inside = [2 * kernel.on(slice(None)) for kernel in maps]
+    for kernel in (*maps, *inside, inner, lambda x, y: float(x @ y), Mine(sigma=1.0)):
+        model = KernelPCA(2, kernel=kernel).fit(X)
+        with pytest.raises(ParameterError, match=CODE):
+            model.save(tmp_path / "m.gramian")
+        assert list(tmp_path.iterdir()) == []
+    for model in [PCA(), KernelPCA()]:
+        with pytest.raises(ValueError, match="is not fitted yet"):
+            model.save(tmp_path / "m.gramian")
+        assert list(tmp_path.iterdir()) == []
     used = set()
 
     def collect(kernel):
@@ -196,9 +211,6 @@ def test_every_kernel_that_can_be_saved_is_saved_above():
     for model in KERNEL_PCAS.values():
         collect(kernels.kernel_from_name(model.kernel))
     assert used == set(CLASSES)
-
-
-def test_maps_and_models_within_models_are_saved_and_not_deeper(tmp_path):
     for name in MAPS:
         rows = np.abs(X) + 0.1
         model = KernelPCA(2, kernel=kernels.RBF().after(MAPS[name])).fit(rows)
@@ -220,29 +232,11 @@ def test_maps_and_models_within_models_are_saved_and_not_deeper(tmp_path):
         gramian.load("m.gramian")
 
 
-class Mine(kernels.RBF):
-    """A class of somebody else."""
-
-
-def test_neither_code_nor_an_unfitted_model_can_be_saved(tmp_path):
-    maps = [kernels.RBF().after(one) for one in (lambda rows: rows * 2, np.sin, StandardScaler().fit(X))]
-    inside = [2 * kernel.on(slice(None)) for kernel in maps]
-    for kernel in (*maps, *inside, inner, lambda x, y: float(x @ y), Mine(sigma=1.0)):
-        model = KernelPCA(2, kernel=kernel).fit(X)
-        with pytest.raises(ParameterError, match=CODE):
-            model.save(tmp_path / "m.gramian")
-        assert list(tmp_path.iterdir()) == []
-    for model in [PCA(), KernelPCA()]:
-        with pytest.raises(ValueError, match="is not fitted yet"):
-            model.save(tmp_path / "m.gramian")
-        assert list(tmp_path.iterdir()) == []
-
-
 def inner(x, y):
     return float(x @ y)
 
 
-def test_damaged_unknown_and_wrong_models_are_refused(tmp_path):
+def test_damaged_unknown_and_wrong_models_and_kernels_are_refused(tmp_path):
     path = tmp_path / "m.gramian"
     with pytest.raises(FileError, match="does not exist"):
         gramian.load(path)
@@ -261,6 +255,21 @@ def test_damaged_unknown_and_wrong_models_are_refused(tmp_path):
         data = np.full((2, model.n_features_in_), 0.5)
         refused[type(model).__name__] += refusals_of_damaged(model, data, tmp_path)
     assert min(refused.values()) > 50
+    KernelPCA(2, kernel=EXPRESSION).fit(X).save(tmp_path / "m.gramian")
+    stored = read_model(tmp_path / "m.gramian")
+    inside = [path for path in places(stored.content) if {"kernel", "kernel_"} & set(path[:2])]
+    refused = []
+    for path, new in list(product(inside, VALUES))[::5]:
+        try:
+            with altered(StoredModel(changed(stored.content, path, new), stored.arrays, {})):
+                twin = gramian.load("m.gramian")
+        except ModelFileError as error:
+            refused.append(str(error))
+            continue
+        assert repr(twin)
+        with suppress(gramian.errors.GramianError):  # of columns that are not there
+            assert np.isfinite(twin.inverse_transform(twin.transform(NEW))).all(), (path, new)
+    assert len(refused) > 50
 
 
 WRONG = {  # place, and what is there
@@ -348,7 +357,20 @@ def test_a_wrong_part_is_named(kind, path, new, what, tmp_path):
         gramian.load(tmp_path / "m.gramian")
 
 
-def test_wrong_arrays_and_parameters_of_kernels_are_named(tmp_path):
+EXPRESSION = 2.5 * kernels.RBF(sigma=2.0) + kernels.Linear().on([0, 2]) * kernels.Polynomial(degree=2) ** 3
+
+
+def test_wrong_arrays_and_parameters_are_named(tmp_path):
+    random = {"kernel": "rbf", "solver": "random-features", "n_landmarks": 20}
+    for options, path, new, what in (
+        ({"kernel": "rbf"}, ["kernel_"], None, r"none of X_fit_.* belongs to its kernel_, not \['X_fit_'\]"),
+        ({"kernel": "rbf"}, ["X_fit_"], None, r"one of X_fit_, landmarks_, feature_map_ belongs.*not \[\]"),
+        (random, ["feature_map_", "state", "_offset"], 0.5, "n_features_out_ is 20, not 19"),
+    ):
+        KernelPCA(2, random_state=0, **options).fit(X).save(tmp_path / "m.gramian")
+        reseal(tmp_path / "m.gramian", lambda content, p=path, new=new: changed(content, ("state", *p), new))
+        with pytest.raises(ModelFileError, match=what):
+            gramian.load(tmp_path / "m.gramian")
     path = tmp_path / "m.gramian"
     for array, what in (
         (np.full((2, 8), np.inf), "components_ has entries that are infinite"),
@@ -367,40 +389,6 @@ def test_wrong_arrays_and_parameters_of_kernels_are_named(tmp_path):
     ):
         KernelPCA(2, kernel=EXPRESSION).fit(X).save(tmp_path / "m.gramian")
         reseal(tmp_path / "m.gramian", lambda content, path=path, new=new: changed(content, path, new))
-        with pytest.raises(ModelFileError, match=what):
-            gramian.load(tmp_path / "m.gramian")
-
-
-EXPRESSION = 2.5 * kernels.RBF(sigma=2.0) + kernels.Linear().on([0, 2]) * kernels.Polynomial(degree=2) ** 3
-
-
-def test_kernels_inside_of_others_are_checked(tmp_path):
-    KernelPCA(2, kernel=EXPRESSION).fit(X).save(tmp_path / "m.gramian")
-    stored = read_model(tmp_path / "m.gramian")
-    inside = [path for path in places(stored.content) if {"kernel", "kernel_"} & set(path[:2])]
-    refused = []
-    for path, new in list(product(inside, VALUES))[::5]:
-        try:
-            with altered(StoredModel(changed(stored.content, path, new), stored.arrays, {})):
-                twin = gramian.load("m.gramian")
-        except ModelFileError as error:
-            refused.append(str(error))
-            continue
-        assert repr(twin)
-        with suppress(gramian.errors.GramianError):  # of columns that are not there
-            assert np.isfinite(twin.inverse_transform(twin.transform(NEW))).all(), (path, new)
-    assert len(refused) > 50
-
-
-def test_new_rows_are_mapped_by_one_thing(tmp_path):
-    random = {"kernel": "rbf", "solver": "random-features", "n_landmarks": 20}
-    for options, path, new, what in (
-        ({"kernel": "rbf"}, ["kernel_"], None, r"none of X_fit_.* belongs to its kernel_, not \['X_fit_'\]"),
-        ({"kernel": "rbf"}, ["X_fit_"], None, r"one of X_fit_, landmarks_, feature_map_ belongs.*not \[\]"),
-        (random, ["feature_map_", "state", "_offset"], 0.5, "n_features_out_ is 20, not 19"),
-    ):
-        KernelPCA(2, random_state=0, **options).fit(X).save(tmp_path / "m.gramian")
-        reseal(tmp_path / "m.gramian", lambda content, p=path, new=new: changed(content, ("state", *p), new))
         with pytest.raises(ModelFileError, match=what):
             gramian.load(tmp_path / "m.gramian")
 

@@ -80,7 +80,7 @@ def test_rows_are_never_made_dense():
         assert peak < 150e6, (kernel, peak)
 
 
-def test_what_needs_the_rows_themselves_says_so():
+def test_a_saved_model_comes_back_and_what_needs_its_rows_says_so(tmp_path):
     for kernel in ["laplacian", "chi2", "matern(nu=0.5)", "rbf.on(0, 1)", "linear.after(log1p)", np.dot]:
         for request in (KernelPCA(2, kernel=kernel).fit, KernelPCA(2, kernel=kernel).plan):
             with pytest.raises(DataError, match=r"\) takes no sparse rows\. Those that do: linear, poly,"):
@@ -103,9 +103,6 @@ def test_what_needs_the_rows_themselves_says_so():
     assert result["fraction"].number > 1
     with pytest.raises(ParameterError, match=r"draws new dense data of the same size, but X is sparse\."):
         KernelPCA("parallel").fit(X)
-
-
-def test_a_saved_model_comes_back(tmp_path):
     model = KernelPCA(3, kernel="rbf(gamma='median')").fit(X)
     model.save(tmp_path / "m.gramian")
     twin = gramian.load(tmp_path / "m.gramian")
@@ -123,7 +120,7 @@ def test_a_saved_model_comes_back(tmp_path):
             gramian.load(tmp_path / "b.gramian")
 
 
-def test_tags_say_which_kernels_take_sparse_rows():
+def test_tags_and_warnings_of_sparse_rows():
     for kernel, takes in {"rbf": True, "laplacian": False, "precomputed": False, "no such": False}.items():
         assert KernelPCA(kernel=kernel).__sklearn_tags__().input_tags.sparse is takes
     assert not KernelPCA("parallel").__sklearn_tags__().input_tags.sparse
@@ -132,10 +129,7 @@ def test_tags_say_which_kernels_take_sparse_rows():
         given = KernelPCA(2, kernel="laplacian", solver=solver)
         check_estimator_sparse_tag("KernelPCA", given)
         check_estimator_sparse_tag("KernelPCA", given.set_params(scale="unit"))
-
-
-def test_what_products_cannot_tell_apart_is_warned_of():
-    """Rows 1e-3 apart at a distance of 1e7: dense rows have differences summed instead."""
+    # Rows 1e-3 apart at a distance of 1e7: dense rows have differences summed instead.
     rows = np.repeat([[0.0, 1e7], [1e7, 0.0]], 15, axis=0) + 1e-3 * RNG.standard_normal((30, 2))
     near = np.repeat([[0.0, 3e4], [3e4, 0.0]], 15, axis=0) + RNG.standard_normal((30, 2))
     for X, sigma, left in [(rows, 1e-3, "1.0e+00"), (near, 1.0, "e-06")]:

@@ -145,7 +145,7 @@ def test_forgetting_weighs_rows_as_in_numpy(forgetting):
         assert model.certificate_.ok
 
 
-def test_too_few_or_forgotten_rows_are_no_model_but_continue(tmp_path):
+def test_a_stream_is_copied_and_saved_at_any_time_also_of_too_few_rows(tmp_path):
     model = PCA().partial_fit(X[:1])
     assert not hasattr(model, "components_")
     assert model.n_features_in_ == 8
@@ -170,6 +170,22 @@ def test_too_few_or_forgotten_rows_are_no_model_but_continue(tmp_path):
     assert_array_equal(model.explained_variance_, whole.explained_variance_)
     with pytest.raises(NotFittedError, match="This PCA instance is not fitted yet"):
         PCA(5).save(path)
+    whole = PCA(2).fit(X)
+    for asked in (False, True):
+        model = PCA(2).partial_fit(X[:40])
+        if asked:
+            assert model.certificate_.values.shape == (2,)
+        twins = [copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+        model.save(tmp_path / "m.gramian")
+        twins.append(gramian.load(tmp_path / "m.gramian"))
+        for twin in (model, *twins):
+            twin.partial_fit(X[40:])
+        for twin in (model, *twins):
+            assert twin.n_samples_ == 90
+            assert_allclose(twin.explained_variance_, whole.explained_variance_, rtol=1e-11)
+            assert_array_equal(twin.explained_variance_, twins[0].explained_variance_)
+    unseen = clone(model)
+    assert "_moments" not in vars(unseen)
 
 
 def test_nothing_is_decomposed_before_somebody_asks_and_the_plan_says_one_pass(monkeypatch):
@@ -204,25 +220,6 @@ def test_before_the_first_look_an_attribute_is_not_there_and_then_it_is():
         assert name not in vars(model)
         assert getattr(model, name) is vars(model)[name]
     assert not hasattr(PCA(2).partial_fit(X), "_center_rest_")
-
-
-def test_a_stream_is_copied_pickled_and_saved_at_any_time(tmp_path):
-    whole = PCA(2).fit(X)
-    for asked in (False, True):
-        model = PCA(2).partial_fit(X[:40])
-        if asked:
-            assert model.certificate_.values.shape == (2,)
-        twins = [copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
-        model.save(tmp_path / "m.gramian")
-        twins.append(gramian.load(tmp_path / "m.gramian"))
-        for twin in (model, *twins):
-            twin.partial_fit(X[40:])
-        for twin in (model, *twins):
-            assert twin.n_samples_ == 90
-            assert_allclose(twin.explained_variance_, whole.explained_variance_, rtol=1e-11)
-            assert_array_equal(twin.explained_variance_, twins[0].explained_variance_)
-    unseen = clone(model)
-    assert "_moments" not in vars(unseen)
 
 
 def test_no_batch_is_kept_alive(array_kind):
@@ -283,29 +280,6 @@ def test_a_batch_that_raises_changes_no_attribute():
                 model.partial_fit(batch)
             assert vars(model).keys() == before.keys()
             assert all(vars(model)[name] is before[name] for name in before)
-
-
-def test_parameters_and_memory_that_a_stream_cannot_have():
-    for settings, message in [
-        ({"n_components": "parallel"}, "resamples the rows,"),
-        ({"n_components": "mle", "forgetting": 0.9}, "needs rows of equal"),
-        ({"n_components": 9}, "n_components=9 but"),
-        ({"forgetting": 0}, "forgetting=0 must be"),
-        ({"forgetting": 1.1}, r"forgetting=1\.1 must"),
-        ({"solver": "gram"}, "needs all rows at"),
-        ({"solver": "full"}, "needs all rows at"),
-        ({"ddof": -1}, "ddof=-1 must be a"),
-        ({"scale": [1.0]}, r"scale=\[1\.0\] must hold"),
-    ]:
-        model = PCA(**settings)
-        with pytest.raises(ParameterError, match=message):
-            model.partial_fit(X)
-        assert not hasattr(model, "n_features_in_")
-    model = PCA(2, memory_limit="10MB")
-    wide = np.random.default_rng(0).standard_normal((3, 1000))
-    with pytest.raises(MemoryLimitError, match="A stream of 1,000 columns stores several matrices of"):
-        model.partial_fit(wide)
-    assert not hasattr(model, "n_features_in_")
 
 
 def test_parameters_that_are_set_within_a_stream_hold_from_the_next_look_on_or_are_refused():
@@ -395,7 +369,7 @@ def test_far_from_the_origin_certificates_hold_whatever_the_rows_weigh():
         assert certificate.widening <= 1e-7 * total + 0.01 * data.max() ** 2 * 2.0**-104
 
 
-def test_columns_that_are_nearly_forgotten_keep_their_correlations():
+def test_columns_nearly_forgotten_and_parameters_that_a_stream_cannot_have():
     data = np.array([[0.7, 0.0, 0.1], [0.4, 0.2, 0.7], [0.2, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.0]])
     for kind, cuts in product((np.asarray, sp.csr_matrix), ([1, 2, 3], [1, 3], [2, 3])):
         batches = np.split(data, cuts)
@@ -405,6 +379,26 @@ def test_columns_that_are_nearly_forgotten_keep_their_correlations():
         centred /= np.sqrt((centred**2).sum(axis=0))
         exact = np.linalg.eigvalsh((centred.T @ centred).astype(float))[::-1]
         assert (np.abs(model.explained_variance_ - exact) <= model.certificate_.radii + 1e-15).all()
+    for settings, message in [
+        ({"n_components": "parallel"}, "resamples the rows,"),
+        ({"n_components": "mle", "forgetting": 0.9}, "needs rows of equal"),
+        ({"n_components": 9}, "n_components=9 but"),
+        ({"forgetting": 0}, "forgetting=0 must be"),
+        ({"forgetting": 1.1}, r"forgetting=1\.1 must"),
+        ({"solver": "gram"}, "needs all rows at"),
+        ({"solver": "full"}, "needs all rows at"),
+        ({"ddof": -1}, "ddof=-1 must be a"),
+        ({"scale": [1.0]}, r"scale=\[1\.0\] must hold"),
+    ]:
+        model = PCA(**settings)
+        with pytest.raises(ParameterError, match=message):
+            model.partial_fit(X)
+        assert not hasattr(model, "n_features_in_")
+    model = PCA(2, memory_limit="10MB")
+    wide = np.random.default_rng(0).standard_normal((3, 1000))
+    with pytest.raises(MemoryLimitError, match="A stream of 1,000 columns stores several matrices of"):
+        model.partial_fit(wide)
+    assert not hasattr(model, "n_features_in_")
 
 
 @pytest.mark.parametrize("batches", [1, 2, 40])

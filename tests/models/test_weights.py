@@ -312,43 +312,17 @@ def test_a_batch_without_weight_counts_for_nothing():
     assert_allclose(kernel.transform(NEW), expected, atol=1e-12)
 
 
-def test_weights_that_are_none_are_refused_by_name():
-    nan, negative = W.astype(float), W.astype(float)
-    nan[7], negative[3] = np.nan, -1
-    cases = {
-        "is nan for row 7": nan,
-        "is -1 for row 3": negative,
-        "is inf for row 0": np.full(80, np.inf),
-        "weight of every row is zero": np.zeros(80),
-        "shape": np.ones(79),
-        "a single number": 2.0,
-        "no number": ["a"] * 80,
-        "complex128 is no type of real numbers": np.ones(80) * 1j,
-        "datetime64.* is no type of real numbers": np.full(80, np.datetime64("2020-01-01")),
-        "timedelta64.* is no type of real numbers": np.ones(80, "m8[s]"),
-        "may be 1e-19 to": np.full(80, 1e308),
-    }
-    landmarks = KernelPCA(2, kernel="rbf", gamma=1.0, solver="nystroem", n_landmarks=5)
-    for model in (PCA(), KernelPCA(2), landmarks, Whitener()):
-        for words, weights in cases.items():
-            with pytest.raises(DataError, match=words):
-                model.fit(X, sample_weight=weights)
-        with pytest.raises(DataError, match="The weights sum to 1, but sums of squares are divided by"):
-            model.fit(X, sample_weight=np.full(80, 1 / 80))
-    for value in (np.nan, np.inf):
-        holed, without = X.copy(), np.arange(80) != 3
-        holed[3, 1] = value
-        with pytest.raises(DataError, match=r": row 3, column 1\."):
-            PCA().fit(holed, sample_weight=without)
-    with pytest.raises(DataError, match="The rows have weights already, and sample_weight gives"):
-        weighted(weighted(as_rows(X), W), W)
-    stream = PCA(2).partial_fit(X)
-    with pytest.raises(DataError, match=r"sample_weight is -1 for row 3\. sample_weight says how"):
-        stream.partial_fit(X, sample_weight=negative)
-    assert stream.n_samples_ == 80
-
-
-def test_rules_for_rows_of_equal_weight_say_so():
+def test_rules_and_contributions_are_for_rows_of_equal_weight():
+    weights = W * 80 / W.sum()  # their sum is the number of rows, and so no sign of them
+    kernel = KernelPCA(2, kernel="rbf", gamma=0.05)
+    models = [PCA(2).fit(X, sample_weight=weights), PCA(2).partial_fit(X, sample_weight=weights)]
+    for model in [*models, kernel.fit(X, sample_weight=weights)]:
+        table = model.table("rows", X)
+        assert "cos2 PC1" in table
+        assert "contribution PC1" not in table
+        assert "contribution PC1" in model.fit(X).table("rows", X)
+    deviations = PCA(2).fit(X, sample_weight=W).table("columns")["standard deviation"]
+    assert_allclose(deviations, REPEATED.std(axis=0, ddof=1), rtol=1e-10)
     for rule in ("mle", "gavish-donoho", "parallel", "sign-flip", "cv"):
         with pytest.raises(ParameterError, match=": the rule is for rows of equal weight, but the rows have"):
             PCA(rule).fit(X, sample_weight=W)
@@ -368,19 +342,6 @@ def test_rules_for_rows_of_equal_weight_say_so():
     again = KernelPCA(kernel="rbf", gamma=0.05).fit(REPEATED)
     ours, theirs = (choose_components(one, rules=["fraction"])["fraction"] for one in (kernel, again))
     assert ours.number == theirs.number
-
-
-def test_rows_that_count_differently_have_no_contributions():
-    weights = W * 80 / W.sum()  # their sum is the number of rows, and so no sign of them
-    kernel = KernelPCA(2, kernel="rbf", gamma=0.05)
-    models = [PCA(2).fit(X, sample_weight=weights), PCA(2).partial_fit(X, sample_weight=weights)]
-    for model in [*models, kernel.fit(X, sample_weight=weights)]:
-        table = model.table("rows", X)
-        assert "cos2 PC1" in table
-        assert "contribution PC1" not in table
-        assert "contribution PC1" in model.fit(X).table("rows", X)
-    deviations = PCA(2).fit(X, sample_weight=W).table("columns")["standard deviation"]
-    assert_allclose(deviations, REPEATED.std(axis=0, ddof=1), rtol=1e-10)
 
 
 def test_routing_of_metadata():
@@ -433,7 +394,7 @@ def test_a_column_of_weights(tmp_path, suffix):
         PCA().fit(scan(path, weights="a" if suffix != "npy" else "0"))
 
 
-def test_holes_and_mistakes_in_a_column_of_weights(tmp_path):
+def test_weights_and_columns_of_weights_that_are_none_are_refused(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("name,x,y,w\na,1,2,1\nb,,3,5\nc,4,1,2\nd,0,2,1\n")
     model = PCA().fit(scan(path, weights="w", missing="drop-rows"))
@@ -449,3 +410,36 @@ def test_holes_and_mistakes_in_a_column_of_weights(tmp_path):
         PCA().fit(scan(path, weights="name", missing="drop-rows"))
     with pytest.raises(DataError, match="The rows have weights already, and sample_weight gives"):
         PCA().fit(scan(path, weights="w", missing="drop-rows"), sample_weight=[1, 1, 2])
+    nan, negative = W.astype(float), W.astype(float)
+    nan[7], negative[3] = np.nan, -1
+    cases = {
+        "is nan for row 7": nan,
+        "is -1 for row 3": negative,
+        "is inf for row 0": np.full(80, np.inf),
+        "weight of every row is zero": np.zeros(80),
+        "shape": np.ones(79),
+        "a single number": 2.0,
+        "no number": ["a"] * 80,
+        "complex128 is no type of real numbers": np.ones(80) * 1j,
+        "datetime64.* is no type of real numbers": np.full(80, np.datetime64("2020-01-01")),
+        "timedelta64.* is no type of real numbers": np.ones(80, "m8[s]"),
+        "may be 1e-19 to": np.full(80, 1e308),
+    }
+    landmarks = KernelPCA(2, kernel="rbf", gamma=1.0, solver="nystroem", n_landmarks=5)
+    for model in (PCA(), KernelPCA(2), landmarks, Whitener()):
+        for words, weights in cases.items():
+            with pytest.raises(DataError, match=words):
+                model.fit(X, sample_weight=weights)
+        with pytest.raises(DataError, match="The weights sum to 1, but sums of squares are divided by"):
+            model.fit(X, sample_weight=np.full(80, 1 / 80))
+    for value in (np.nan, np.inf):
+        holed, without = X.copy(), np.arange(80) != 3
+        holed[3, 1] = value
+        with pytest.raises(DataError, match=r": row 3, column 1\."):
+            PCA().fit(holed, sample_weight=without)
+    with pytest.raises(DataError, match="The rows have weights already, and sample_weight gives"):
+        weighted(weighted(as_rows(X), W), W)
+    stream = PCA(2).partial_fit(X)
+    with pytest.raises(DataError, match=r"sample_weight is -1 for row 3\. sample_weight says how"):
+        stream.partial_fit(X, sample_weight=negative)
+    assert stream.n_samples_ == 80

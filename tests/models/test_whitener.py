@@ -167,7 +167,7 @@ def test_directions_without_variance_give_nothing(name):
         assert_allclose(model.inverse_transform(Z), X, atol=1e-11)
 
 
-def test_wide_tables_are_equally_far_apart_and_have_limits():
+def test_wide_and_constant_tables():
     Z = Whitener().fit_transform(DEFICIENT["wide"])
     assert_allclose(Z @ Z.T, 19 * (np.eye(20) - 1 / 20), atol=1e-9)
     for name, rule in product(["rank 3", "wide"], (None, 1e-300)):
@@ -183,9 +183,6 @@ def test_wide_tables_are_equally_far_apart_and_have_limits():
     assert Whitener("pca").fit(X).whitening_matrix_.shape == (3, 10_001)
     with pytest.raises(DataError, match='method="cholesky" needs a matrix of 10,001 x 10,001'):
         Whitener("cholesky", regularization="oas").fit(X)
-
-
-def test_constant_columns_are_0_and_constant_data_nothing():
     X = np.insert(FULL["separated"], 2, 0.1, axis=1)
     new = X[:5] + 1
     for method in THIN:
@@ -211,7 +208,7 @@ def test_constant_columns_are_0_and_constant_data_nothing():
         assert_allclose(back, X, rtol=1e-15)
 
 
-def test_zca_is_closest_and_zca_cor_closest_to_the_standardised():
+def test_zca_is_closest_and_correlations_are_those_of_the_rows():
     for name in ["separated", "units", "offset"]:
         X = FULL[name]
         C = X - X.mean(axis=0)
@@ -226,9 +223,6 @@ def test_zca_is_closest_and_zca_cor_closest_to_the_standardised():
         for target, best in ((C, "zca"), (standardised, "zca-cor")):
             distance = {key: ((Z - target) ** 2).sum() for key, Z in whitened.items()}
             assert min(distance, key=distance.get) == best
-
-
-def test_cross_covariance_and_correlation_are_those_of_the_rows():
     for method, name in product(METHODS, ["separated", "units"]):
         X = FULL[name]
         model = Whitener(method).fit(X)
@@ -306,7 +300,7 @@ def test_few_components_do_not_change_the_intensity(shape):
         assert Whitener(regularization=rule).fit(FULL["flat"]).regularization_ == pytest.approx(1)
 
 
-def test_adding_nothing_is_no_regularization_and_more_components_warn_once():
+def test_fit_transform_pictures_and_adding_nothing():
     X = DEFICIENT["rank 3"]
     for tiny in (1e-300, 1e-40):
         model = Whitener(regularization=tiny).fit(X)
@@ -324,6 +318,27 @@ def test_adding_nothing_is_no_regularization_and_more_components_warn_once():
         assert caught[0].filename == __file__
         assert model.components_.shape == (6, 9)
         assert_allclose(model.transform(X)[:, 3:], 0, atol=1e-12)
+    for (method, rule), dtype in product(product(METHODS, [None, 0.1]), ("f8", "f4")):
+        X = FULL["large"].astype(dtype)
+        if method == "cholesky" and dtype == "f4" and rule is None:
+            continue
+        model = Whitener(method, regularization=rule)
+        together = model.fit_transform(X)
+        assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
+    flat = FULL["separated"]
+    pictures = flat.reshape(60, 2, 3)
+    for method in ("zca", "zca-cor", "cholesky"):
+        model = Whitener(method)
+        Z = model.fit_transform(pictures)
+        assert model.picture_shape_ == (2, 3)
+        assert Z.shape == model.transform(pictures).shape == (60, 2, 3)
+        assert_allclose(Z.reshape(60, 6), Whitener(method).fit_transform(flat), atol=1e-12)
+        assert model.transform(flat).shape == (60, 6)
+        for back in (model.inverse_transform(Z), model.inverse_transform(Z.reshape(60, 6))):
+            assert_allclose(back, pictures, atol=1e-12)
+    model = Whitener("pca", n_components=4).fit(pictures)
+    assert model.transform(pictures).shape == (60, 4)
+    assert model.inverse_transform(model.transform(pictures)).shape == (60, 2, 3)
 
 
 @pytest.mark.parametrize("method", THIN)
@@ -346,7 +361,7 @@ def test_few_directions_leave_the_others_at_0(method):
         assert_allclose(model.inverse_transform(Z), back, atol=1e-11)
 
 
-def test_components_rank_and_tolerance_are_those_of_pca():
+def test_attributes_names_ranks_and_tolerances_are_those_of_pca():
     X = FULL["separated"]
     assert Whitener(n_components=0.9).fit(X).n_components_ == PCA(0.9).fit(X).n_components_
     with pytest.raises(ParameterError, match="n_components=7 but 60 rows x 6 columns have at most 6"):
@@ -361,9 +376,6 @@ def test_components_rank_and_tolerance_are_those_of_pca():
     assert model.spectrum_.rank_tolerance == pca.spectrum_.rank_tolerance
     shown = np.asarray(model.transform(X)) @ model.components_[: model.rank_].T
     assert_allclose(np.cov(shown.T), np.eye(model.rank_), atol=1e-6)
-
-
-def test_attributes_and_names_of_a_fitted_model():
     X = FULL["units"]
     model = Whitener("zca-cor").fit(X)
     pca = PCA(scale="unit").fit(X)
@@ -383,30 +395,6 @@ def test_attributes_and_names_of_a_fitted_model():
         assert Whitener(method).fit(frame).get_feature_names_out().tolist() == ["a", "b", "c", "e"]
     assert Whitener("pca").fit(frame).get_feature_names_out().tolist() == ["PC1", "PC2", "PC3", "PC4"]
     assert Whitener().fit(X).get_feature_names_out(list("wxyz")).tolist() == list("wxyz")
-
-
-def test_fit_transform_is_fit_then_transform_also_of_pictures():
-    for (method, rule), dtype in product(product(METHODS, [None, 0.1]), ("f8", "f4")):
-        X = FULL["large"].astype(dtype)
-        if method == "cholesky" and dtype == "f4" and rule is None:
-            continue
-        model = Whitener(method, regularization=rule)
-        together = model.fit_transform(X)
-        assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
-    flat = FULL["separated"]
-    pictures = flat.reshape(60, 2, 3)
-    for method in ("zca", "zca-cor", "cholesky"):
-        model = Whitener(method)
-        Z = model.fit_transform(pictures)
-        assert model.picture_shape_ == (2, 3)
-        assert Z.shape == model.transform(pictures).shape == (60, 2, 3)
-        assert_allclose(Z.reshape(60, 6), Whitener(method).fit_transform(flat), atol=1e-12)
-        assert model.transform(flat).shape == (60, 6)
-        for back in (model.inverse_transform(Z), model.inverse_transform(Z.reshape(60, 6))):
-            assert_allclose(back, pictures, atol=1e-12)
-    model = Whitener("pca", n_components=4).fit(pictures)
-    assert model.transform(pictures).shape == (60, 4)
-    assert model.inverse_transform(model.transform(pictures)).shape == (60, 2, 3)
 
 
 def test_parameters_and_rows_that_are_refused():

@@ -74,7 +74,33 @@ def test_the_model_has_the_components_that_were_promised():
     assert choice.tried[1].size in (2, 5)
 
 
-def test_ties_go_to_the_first_and_notes():
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_what_is_no_kernel_stays_in_the_table_with_the_reason(criterion):
+    y = RING if criterion in LABELLED else None
+    choice = choose(RINGS * 3, y, ("sigmoid(gamma=2)", "chi2", "linear"), criterion)
+    assert choice.best == Linear()
+    assert [np.isnan(trial.mean) for trial in choice.tried] == [True, True, False]
+    assert "negative" in choice.tried[0].remark or "not a valid kernel" in choice.tried[0].remark
+    assert "is for histograms" in choice.tried[1].remark
+    with pytest.raises(DataError, match=r"e-12\), so this is not a valid kernel on this data; 40"):
+        choose(RINGS * 3, y, ("sigmoid(gamma=2)",), criterion)
+
+
+def test_doubts_ties_and_notes():
+    def product(a, b):
+        return float(a @ b)
+
+    mild = KernelPCA(1, kernel="sigmoid", gamma=2)
+    choice = choose(RINGS[:60], RING[:60], ("linear", product, mild), "score", cv=2, n_components=1)
+    remarks = [trial.remark for trial in choice.tried]
+    assert remarks[:2] == ["", "It is not proven positive semidefinite."]
+    assert remarks[2].startswith("It is not a valid kernel, but has no negative eigenvalues")
+    assert f"- {choice.tried[2].expression}: {remarks[2]}" in str(choice).splitlines()
+    for criterion in LABELLED:
+        choice = choose(RINGS * 3, RING, (KernelPCA(kernel="sigmoid", gamma=2, repair="clip"),), criterion)
+        assert np.isfinite(choice.tried[0].mean)
+        assert choice.model.repair == "clip"
+        assert choice.tried[0].remark.endswith("negative eigenvalues are set to 0.")
     choice = choose(RINGS, RING, ("rbf(sigma=0.5)", "rbf(sigma=0.45)", "rbf(sigma=0.4)"))
     assert choice.choice.place == 0
     assert choose(RINGS, None, (Linear(), Linear()), "preimage").choice.place == 0
@@ -91,35 +117,6 @@ def test_ties_go_to_the_first_and_notes():
     assert any(note.startswith("No kernel removes noticeably more") for note in straight.notes)
     hurried = choose(RINGS, RING, ("linear",), estimator=MLPClassifier(max_iter=1, random_state=0))
     assert any(note.startswith("During cross-validation: ConvergenceWarning: ") for note in hurried.notes)
-
-
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_what_is_no_kernel_stays_in_the_table_with_the_reason(criterion):
-    y = RING if criterion in LABELLED else None
-    choice = choose(RINGS * 3, y, ("sigmoid(gamma=2)", "chi2", "linear"), criterion)
-    assert choice.best == Linear()
-    assert [np.isnan(trial.mean) for trial in choice.tried] == [True, True, False]
-    assert "negative" in choice.tried[0].remark or "not a valid kernel" in choice.tried[0].remark
-    assert "is for histograms" in choice.tried[1].remark
-    with pytest.raises(DataError, match=r"e-12\), so this is not a valid kernel on this data; 40"):
-        choose(RINGS * 3, y, ("sigmoid(gamma=2)",), criterion)
-
-
-def test_what_is_not_proven_is_doubted_unless_it_is_clipped():
-    def product(a, b):
-        return float(a @ b)
-
-    mild = KernelPCA(1, kernel="sigmoid", gamma=2)
-    choice = choose(RINGS[:60], RING[:60], ("linear", product, mild), "score", cv=2, n_components=1)
-    remarks = [trial.remark for trial in choice.tried]
-    assert remarks[:2] == ["", "It is not proven positive semidefinite."]
-    assert remarks[2].startswith("It is not a valid kernel, but has no negative eigenvalues")
-    assert f"- {choice.tried[2].expression}: {remarks[2]}" in str(choice).splitlines()
-    for criterion in LABELLED:
-        choice = choose(RINGS * 3, RING, (KernelPCA(kernel="sigmoid", gamma=2, repair="clip"),), criterion)
-        assert np.isfinite(choice.tried[0].mean)
-        assert choice.model.repair == "clip"
-        assert choice.tried[0].remark.endswith("negative eigenvalues are set to 0.")
 
 
 def test_scale_and_offset_change_nothing():

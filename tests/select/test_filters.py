@@ -37,34 +37,6 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_attributes_and_the_kind_of_label_are_those_of_the_estimator():
-    for score in SCORES:
-        X, y = load_wine(return_X_y=True, as_frame=True)
-        model = FeatureFilter(score, k=4, random_state=0).fit(X, y)
-        assert model.scores_.shape == model.ranking_.shape == model.support_.shape == (13,)
-        assert sorted(model.ranking_.tolist()) == list(range(1, 14))
-        assert (np.diff(model.scores_[np.argsort(model.ranking_)]) <= 0).all()
-        assert model.k_ == model.support_.sum() == 4
-        np.testing.assert_array_equal(model.support_, model.ranking_ <= 4)
-        assert model.get_feature_names_out().tolist() == X.columns[model.support_].tolist()
-        assert model.get_support(indices=True).tolist() == np.flatnonzero(model.support_).tolist()
-        assert (model.task_, model.n_samples_, model.n_features_in_) == ("classes", 178, 13)
-        assert model.classes_.tolist() == [0, 1, 2]
-        assert model.cv_results_ is model.estimator_ is None
-        assert model.reason_ == "Requested: 4 features."
-        assert (model.pvalues_ is None) == (score == "mutual-information")
-    X, y = WINE
-    assert FeatureFilter("f", k=1).fit(X, y).task_ == "classes"
-    assert FeatureFilter("f", k=1).fit(X, y + 0.5).task_ == "numbers"
-    assert FeatureFilter("f", k=1, estimator=Ridge()).fit(X, y).task_ == "numbers"
-    pipeline = make_pipeline(StandardScaler(), Ridge())
-    assert FeatureFilter("f", k=1, estimator=pipeline).fit(X, y).task_ == "numbers"
-    many = np.arange(178) // 2
-    assert FeatureFilter("f", k=1).fit(X, many).task_ == "numbers"
-    assert FeatureFilter("f", k=1, estimator=KNeighborsClassifier()).fit(X, many).task_ == "classes"
-    assert FeatureFilter("f", k=1).fit(X, np.array(["a", "b", "c"])[y]).classes_.tolist() == ["a", "b", "c"]
-
-
 def test_how_many_are_kept_and_copies_passed_over():
     for k, kept in [(1, 1), (13, 13), (0.5, 7), (0.01, 1), (1.0, 13), (3 / 26, 2), (np.int64(2), 2)]:
         model = FeatureFilter("f", k=k).fit(*WINE)
@@ -236,7 +208,7 @@ def test_parameters_data_and_folds_that_cannot_be():
         FeatureFilter(never, cv=1).fit(*WINE)
 
 
-def test_there_and_back():
+def test_attributes_labels_and_the_way_back():
     X, y = WINE
     model = FeatureFilter("f", 3).fit(X, y)
     back = model.inverse_transform(model.transform(X))
@@ -250,6 +222,31 @@ def test_there_and_back():
     np.testing.assert_array_equal(sparse.toarray(), model.transform(X))
     with pytest.raises(InputTypeError, match=r"inverse_transform does not support sparse data\. Use"):
         model.inverse_transform(sparse)
+    for score in SCORES:
+        X, y = load_wine(return_X_y=True, as_frame=True)
+        model = FeatureFilter(score, k=4, random_state=0).fit(X, y)
+        assert model.scores_.shape == model.ranking_.shape == model.support_.shape == (13,)
+        assert sorted(model.ranking_.tolist()) == list(range(1, 14))
+        assert (np.diff(model.scores_[np.argsort(model.ranking_)]) <= 0).all()
+        assert model.k_ == model.support_.sum() == 4
+        np.testing.assert_array_equal(model.support_, model.ranking_ <= 4)
+        assert model.get_feature_names_out().tolist() == X.columns[model.support_].tolist()
+        assert model.get_support(indices=True).tolist() == np.flatnonzero(model.support_).tolist()
+        assert (model.task_, model.n_samples_, model.n_features_in_) == ("classes", 178, 13)
+        assert model.classes_.tolist() == [0, 1, 2]
+        assert model.cv_results_ is model.estimator_ is None
+        assert model.reason_ == "Requested: 4 features."
+        assert (model.pvalues_ is None) == (score == "mutual-information")
+    X, y = WINE
+    assert FeatureFilter("f", k=1).fit(X, y).task_ == "classes"
+    assert FeatureFilter("f", k=1).fit(X, y + 0.5).task_ == "numbers"
+    assert FeatureFilter("f", k=1, estimator=Ridge()).fit(X, y).task_ == "numbers"
+    pipeline = make_pipeline(StandardScaler(), Ridge())
+    assert FeatureFilter("f", k=1, estimator=pipeline).fit(X, y).task_ == "numbers"
+    many = np.arange(178) // 2
+    assert FeatureFilter("f", k=1).fit(X, many).task_ == "numbers"
+    assert FeatureFilter("f", k=1, estimator=KNeighborsClassifier()).fit(X, many).task_ == "classes"
+    assert FeatureFilter("f", k=1).fit(X, np.array(["a", "b", "c"])[y]).classes_.tolist() == ["a", "b", "c"]
 
 
 def test_any_kind_of_array(array_kind):

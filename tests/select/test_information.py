@@ -33,26 +33,6 @@ def table(n=60, seed=0):
     return X, rng.integers(0, 2, n)
 
 
-def test_every_column_is_handled_by_its_kind_and_constants_and_single_rows_tell_nothing():
-    for classes in [True, False]:
-        X, codes = table()
-        y = codes if classes else X[:, 0] + 0.1 * codes
-        both = compared(X, y, classes=classes, discrete=[False, True, False, False])
-        assert both.shape == (1, 4)
-        assert both[0, 3] == 0.0
-        assert np.all(both[0, :3] != 0)
-    X, codes = table()
-    X = X[:, [0, 2]]
-    extra = np.vstack([X, [[100.0, 100.0], [200.0, -200.0]]])
-    labels = np.concatenate([codes, [2, 3]])
-    # Noise and scale are those of all rows, which neighbours hardly see.
-    with_them = compared(extra, labels, classes=True, discrete=[False, False])
-    without = compared(X, codes, classes=True, discrete=[False, False])
-    assert with_them == pytest.approx(without, abs=0.02)
-    X = np.arange(10.0)[:, None]
-    assert compared(X, np.linspace(0, 1, 10) ** 2, classes=False, discrete=[True]) == 0.0
-
-
 def test_what_is_drawn_depends_on_the_seed_alone():
     for classes in [True, False]:
         X, codes = table(2000)
@@ -173,7 +153,7 @@ def test_a_variable_tells_its_own_entropy_of_itself(values):
     assert mutual_information.plug_in(x, x) == pytest.approx(mutual_information.entropy(x), abs=1e-12)
 
 
-def test_columns_far_away_or_of_many_values_are_handled():
+def test_every_column_is_handled_by_its_kind():
     X = np.random.default_rng(0).standard_normal((40, 3)) * [1, 1e-8, 1e5] + [0, 0, 3e6]
     noise = np.random.RandomState(0).standard_normal((40, 3))
     scaled = scale(X, with_mean=False)
@@ -185,3 +165,20 @@ def test_columns_far_away_or_of_many_values_are_handled():
     )
     x = np.arange(200_000)
     assert mutual_information.plug_in(x, x) == pytest.approx(math.log(200_000))
+    for classes in [True, False]:
+        X, codes = table()
+        y = codes if classes else X[:, 0] + 0.1 * codes
+        both = compared(X, y, classes=classes, discrete=[False, True, False, False])
+        assert both.shape == (1, 4)
+        assert both[0, 3] == 0.0
+        assert np.all(both[0, :3] != 0)
+    X, codes = table()
+    X = X[:, [0, 2]]
+    extra = np.vstack([X, [[100.0, 100.0], [200.0, -200.0]]])
+    labels = np.concatenate([codes, [2, 3]])
+    # Noise and scale are those of all rows, which neighbours hardly see.
+    with_them = compared(extra, labels, classes=True, discrete=[False, False])
+    without = compared(X, codes, classes=True, discrete=[False, False])
+    assert with_them == pytest.approx(without, abs=0.02)
+    X = np.arange(10.0)[:, None]
+    assert compared(X, np.linspace(0, 1, 10) ** 2, classes=False, discrete=[True]) == 0.0

@@ -15,7 +15,7 @@ X = np.random.default_rng(0).standard_normal((40, 3))
 ROWS = as_rows(X)
 
 
-def test_the_default_list_is_made_of_medians():
+def test_the_default_list_follows_the_columns_and_the_scale():
     result = default_kernels(X)
     middle, sums = np.median(pdist(X)), np.median(pdist(X, "cityblock"))
     factor = 1 / np.median(np.sum(X**2, axis=1))
@@ -26,9 +26,6 @@ def test_the_default_list_is_made_of_medians():
     np.testing.assert_allclose([k.sigma for k in result[4:10]], widths, rtol=1e-3)
     np.testing.assert_allclose([k.gamma for k in result[10:]], [0.5 / sums, 1 / sums], rtol=1e-3)
     assert all(len(f"{k.sigma:g}") <= 6 for k in result[4:10])
-
-
-def test_kernels_and_widths_follow_the_columns_and_the_scale():
     counts = np.abs(X)
     (chi2,) = (k for k in default_kernels(counts) if isinstance(k, ChiSquared))
     distances = [np.sum((a - b) ** 2 / (a + b)) for i, a in enumerate(counts) for b in counts[:i]]

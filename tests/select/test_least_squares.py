@@ -51,7 +51,7 @@ def test_scores_are_those_of_fitting_each_candidate():
             np.testing.assert_allclose(scorer.scores(kept, shrunk, False), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_walks_and_rows_that_score_themselves():
+def test_walks_residuals_and_penalties():
     X, y = table()
     folds = list(ShuffleSplit(3, test_size=0.3, random_state=0).split(X))
     scorer = least_squares_scorer(Ridge(), X, y, folds, None)
@@ -73,6 +73,26 @@ def test_walks_and_rows_that_score_themselves():
     np.testing.assert_allclose(
         scorer.scores(np.array([], dtype=int), single([0, 1]), True), expected, rtol=1e-9
     )
+    problem = of_fold(ROWS, LABELS, FOLD, 2.0, True, None)
+    (_, errors), *_ = problem.removed(np.array([5, 0, 3]), [np.array([3])])
+    np.testing.assert_allclose(errors[:, 0], residuals([0, 5]), atol=1e-12)
+    problem = of_fold(ROWS, LABELS, FOLD, 0.0, True, None)
+    np.testing.assert_allclose(problem.start, LABELS[30:] - LABELS[:30].mean())
+    assert np.array_equal(problem.y, LABELS[30:])
+    X, y = table(offset=0.0)
+    X = X / np.logspace(0, 2, 10)
+    X[:, 6] = X[:, 1]
+    folds = list(KFold(3).split(X))
+    scorer = least_squares_scorer(Ridge(1.0), X, y, folds, None)
+    expected = by_definition(Ridge(1.0), X, y, folds, None, [{1, 4, 6}])
+    np.testing.assert_allclose(scorer.scores(np.array([1, 4]), single([6]), True), expected, rtol=1e-9)
+    for offset in [0.0, 1e6]:
+        X, y = table(n=30, d=60, offset=offset)
+        folds = list(KFold(5).split(X))
+        scorer = least_squares_scorer(Ridge(), X, y, folds, None)
+        kept = np.arange(0, 20)
+        expected = by_definition(Ridge(), X, y, folds, None, [{*kept, 40}])
+        np.testing.assert_allclose(scorer.scores(kept, single([40]), True), expected, rtol=1e-7)
 
 
 def test_what_it_cannot_do_exactly_is_left_to_the_estimator():
@@ -140,26 +160,3 @@ def test_residuals_of_many_candidates_come_in_batches(monkeypatch):
         errors = np.hstack([columns for _, columns in results])
         for place, j in enumerate((0, 2, 3)):
             np.testing.assert_allclose(errors[:, place], residuals(sorted([1, j])), atol=1e-12)
-
-
-def test_residuals_without_columns_penalties_and_more_columns_than_rows():
-    problem = of_fold(ROWS, LABELS, FOLD, 2.0, True, None)
-    (_, errors), *_ = problem.removed(np.array([5, 0, 3]), [np.array([3])])
-    np.testing.assert_allclose(errors[:, 0], residuals([0, 5]), atol=1e-12)
-    problem = of_fold(ROWS, LABELS, FOLD, 0.0, True, None)
-    np.testing.assert_allclose(problem.start, LABELS[30:] - LABELS[:30].mean())
-    assert np.array_equal(problem.y, LABELS[30:])
-    X, y = table(offset=0.0)
-    X = X / np.logspace(0, 2, 10)
-    X[:, 6] = X[:, 1]
-    folds = list(KFold(3).split(X))
-    scorer = least_squares_scorer(Ridge(1.0), X, y, folds, None)
-    expected = by_definition(Ridge(1.0), X, y, folds, None, [{1, 4, 6}])
-    np.testing.assert_allclose(scorer.scores(np.array([1, 4]), single([6]), True), expected, rtol=1e-9)
-    for offset in [0.0, 1e6]:
-        X, y = table(n=30, d=60, offset=offset)
-        folds = list(KFold(5).split(X))
-        scorer = least_squares_scorer(Ridge(), X, y, folds, None)
-        kept = np.arange(0, 20)
-        expected = by_definition(Ridge(), X, y, folds, None, [{*kept, 40}])
-        np.testing.assert_allclose(scorer.scores(kept, single([40]), True), expected, rtol=1e-7)

@@ -49,7 +49,39 @@ def test_kinds_are_found_by_the_values_and_labels_may_be_text():
         assert np.array_equal(result, mutual_information(X, codes, random_state=0))
 
 
-def test_scale_offsets_constants_and_duplicates():
+def test_p_values_are_uniform_and_the_ranking_is_printed():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 300)), rng.integers(0, 2, 60)
+    p = mutual_information(X, y, n_resamples=99, random_state=0).p_values
+    assert p.min() >= 0.01
+    # At most 0.05 of them at 0.05, but for three standard errors.
+    assert np.mean(p <= 0.05) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+    assert mutual_information(y[:, None] + 0.1 * X[:, :1], y, n_resamples=99, random_state=0).p_values == 0.01
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    result = mutual_information(X, y, random_state=0, n_resamples=9)
+    lines = str(result).splitlines()
+    assert lines[0].split() == ["feature", "nats", "p"]
+    assert lines[1].startswith(result.feature_names[result.ranking[0]])
+    assert lines[1].endswith("█" * 20)
+    assert len(result) == 4
+    assert list(result) == result.values.tolist()
+    assert result[result.ranking[0]] == max(result)
+    wide = mutual_information(np.random.default_rng(0).standard_normal((20, 33)), y[:100:5])
+    assert "... and 3 more" in str(wide)
+
+
+def test_scale_offsets_duplicates_and_small_classes():
+    X = np.random.default_rng(0).standard_normal((13, 1))
+    labels = ["a"] * 7 + ["b"] * 3 + ["c", "c", "d"]
+    notes = mutual_information(X, labels, random_state=0).notes
+    assert "Classes with a single row were left out: 'd'." in notes
+    assert "Classes with at most 3 rows use fewer than n_neighbors=3 neighbours: 'b', 'c'." in notes
+    X, y = load_iris(return_X_y=True)
+    many, all_others = (
+        mutual_information(X, y, discrete=False, n_neighbors=k, random_state=0) for k in (500, 49)
+    )
+    assert np.array_equal(many, all_others)
+    assert "Classes with at most 500 rows" in many.notes[0]
     for factor in [1e-95, 1e95]:
         X, y = load_iris(return_X_y=True)
         result = mutual_information(X * factor, y, discrete=False, random_state=0)
@@ -72,41 +104,6 @@ def test_scale_offsets_constants_and_duplicates():
     twice = mutual_information(np.vstack([X, X]), np.concatenate([y, y]), random_state=0)
     assert np.isfinite(twice.values).all()
     assert twice.values[2] == pytest.approx(mutual_information(X, y, random_state=0).values[2], abs=0.2)
-
-
-def test_p_values_are_uniform_and_the_ranking_is_printed():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((60, 300)), rng.integers(0, 2, 60)
-    p = mutual_information(X, y, n_resamples=99, random_state=0).p_values
-    assert p.min() >= 0.01
-    # At most 0.05 of them at 0.05, but for three standard errors.
-    assert np.mean(p <= 0.05) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
-    assert mutual_information(y[:, None] + 0.1 * X[:, :1], y, n_resamples=99, random_state=0).p_values == 0.01
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    result = mutual_information(X, y, random_state=0, n_resamples=9)
-    lines = str(result).splitlines()
-    assert lines[0].split() == ["feature", "nats", "p"]
-    assert lines[1].startswith(result.feature_names[result.ranking[0]])
-    assert lines[1].endswith("█" * 20)
-    assert len(result) == 4
-    assert list(result) == result.values.tolist()
-    assert result[result.ranking[0]] == max(result)
-    wide = mutual_information(np.random.default_rng(0).standard_normal((20, 33)), y[:100:5])
-    assert "... and 3 more" in str(wide)
-
-
-def test_small_classes_are_noted_and_give_all_their_rows():
-    X = np.random.default_rng(0).standard_normal((13, 1))
-    labels = ["a"] * 7 + ["b"] * 3 + ["c", "c", "d"]
-    notes = mutual_information(X, labels, random_state=0).notes
-    assert "Classes with a single row were left out: 'd'." in notes
-    assert "Classes with at most 3 rows use fewer than n_neighbors=3 neighbours: 'b', 'c'." in notes
-    X, y = load_iris(return_X_y=True)
-    many, all_others = (
-        mutual_information(X, y, discrete=False, n_neighbors=k, random_state=0) for k in (500, 49)
-    )
-    assert np.array_equal(many, all_others)
-    assert "Classes with at most 500 rows" in many.notes[0]
 
 
 def test_a_frame_of_the_ranking_needs_pandas(monkeypatch):

@@ -84,7 +84,7 @@ def test_it_is_the_definition_and_for_the_linear_kernel_the_linear_filter():
     assert result.mean == pytest.approx(noisy.linear_filter)
 
 
-def test_equal_rows_ranks_and_what_is_no_kernel():
+def test_noise_follows_the_rows_also_equal_ones():
     X = np.repeat([[0.0, 1.0], [2.0, 1.0]], [11, 1], axis=0)
     assert np.isfinite(noisy_of(X).linear_filter)
     assert np.isfinite(preimage_error(KernelPCA(kernel=Linear()), noisy_of(X), (1, 2)).mean)
@@ -92,19 +92,6 @@ def test_equal_rows_ranks_and_what_is_no_kernel():
     assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(rings()), (1, 12)).size == 2
     with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -"):
         preimage_error(KernelPCA(kernel=Sigmoid(gamma=5.0)), noisy_of(rings()), (60,))
-
-
-@pytest.mark.walk
-def test_on_a_plane_no_width_beats_the_linear_kernel():
-    for noise in [0.05, 0.7]:
-        noisy = noisy_of(plane(noise=noise))
-        linear = preimage_error(KernelPCA(kernel=Linear()), noisy, COUNTS)
-        for sigma in (1.0, 2.0, 4.0, 8.0):
-            result = preimage_error(KernelPCA(kernel=RBF(sigma=sigma)), noisy, COUNTS)
-            assert result.mean > linear.mean - linear.standard_error
-
-
-def test_noise_follows_the_rows():
     for scale in [2.0**-300, 2.0**300]:
         plain = preimage_error(KernelPCA(kernel=RBF(sigma=0.5)), noisy_of(rings()), (4, 8))
         scaled = preimage_error(KernelPCA(kernel=RBF(sigma=0.5 * scale)), noisy_of(rings() * scale), (4, 8))
@@ -120,3 +107,13 @@ def test_noise_follows_the_rows():
     X -= X.min(axis=0)
     result = preimage_error(KernelPCA(kernel=ChiSquared(gamma=5.0)), noisy_of(X), (4, 8))
     assert result.mean < 1.5
+
+
+@pytest.mark.walk
+def test_on_a_plane_no_width_beats_the_linear_kernel():
+    for noise in [0.05, 0.7]:
+        noisy = noisy_of(plane(noise=noise))
+        linear = preimage_error(KernelPCA(kernel=Linear()), noisy, COUNTS)
+        for sigma in (1.0, 2.0, 4.0, 8.0):
+            result = preimage_error(KernelPCA(kernel=RBF(sigma=sigma)), noisy, COUNTS)
+            assert result.mean > linear.mean - linear.standard_error

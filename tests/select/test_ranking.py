@@ -86,24 +86,6 @@ def test_functions_get_labels_as_they_came_and_nan_ranks_last():
     assert result[0].notes == ("The score lost gave NaN for 1 features, which rank last.",)
 
 
-def test_rankers_are_sent_to_processes_and_functions_checked():
-    sent = pickle.loads(pickle.dumps(ranker("f", redundancy="mrmr")))
-    expected = ranker("f", redundancy="mrmr").rank(X, Y, 5, 0)
-    np.testing.assert_array_equal(sent.rank(X, Y, 5, 0)[1], expected[1])
-    for given, message in (
-        (
-            (1, 2, 3),
-            "score=<lambda> must return one number for each feature, or a pair of scores and p-values",
-        ),
-        (np.ones(5), "it returned 5 and 5 for 13 features"),
-        ((np.ones(13), np.ones(4)), "it returned 13 and 4 for 13 features"),
-        (["a"] * 13, "could not convert string to float"),
-        (None, "must return one number for each feature"),
-    ):
-        with pytest.raises(DataError, match=message):
-            ranker(lambda X, y, given=given: given).measure(X, Y)
-
-
 WINE_ROWS = X
 
 
@@ -134,7 +116,7 @@ def copula_information(X):
     return table
 
 
-def test_ties_go_to_the_first_column_and_the_rest_follows_by_its_last_value():
+def test_ties_processes_and_functions_of_rankers():
     relevance = np.array([0.2, 0.5, 0.5, 0.5])
     table = np.eye(4)
     assert filters.greedy_order(relevance, table.__getitem__, 4).tolist() == [1, 2, 3, 0]
@@ -147,6 +129,21 @@ def test_ties_go_to_the_first_column_and_the_rest_follows_by_its_last_value():
     assert order[:3] == definition(relevance, table, 3)
     value = relevance - table[:, order[:3]].mean(axis=1)
     assert order[3:] == sorted(set(range(8)) - set(order[:3]), key=lambda j: -value[j])
+    sent = pickle.loads(pickle.dumps(ranker("f", redundancy="mrmr")))
+    expected = ranker("f", redundancy="mrmr").rank(X, Y, 5, 0)
+    np.testing.assert_array_equal(sent.rank(X, Y, 5, 0)[1], expected[1])
+    for given, message in (
+        (
+            (1, 2, 3),
+            "score=<lambda> must return one number for each feature, or a pair of scores and p-values",
+        ),
+        (np.ones(5), "it returned 5 and 5 for 13 features"),
+        ((np.ones(13), np.ones(4)), "it returned 13 and 4 for 13 features"),
+        (["a"] * 13, "could not convert string to float"),
+        (None, "must return one number for each feature"),
+    ):
+        with pytest.raises(DataError, match=message):
+            ranker(lambda X, y, given=given: given).measure(X, Y)
 
 
 def test_shared_information_is_that_of_the_gaussian_copula():

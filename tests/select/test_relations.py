@@ -42,17 +42,6 @@ def test_circle_and_names_that_are_formulas():
     assert equations(frame) == ["`body mass`^2 + `x^2`^2 - 2.25 = 0"]
 
 
-def test_a_law_as_a_cubic_in_the_names_of_a_frame(rng):
-    pd = pytest.importorskip("pandas")
-    bmi, height = rng.uniform(17, 40, 200), rng.uniform(1.5, 2, 200)
-    frame = pd.DataFrame({"bmi": bmi, "height": height, "weight": bmi * height**2})
-    result = gramian.relations(frame, 3)
-    assert [r.equation for r in result] == ["bmi height^2 - weight = 0"]
-    np.testing.assert_allclose(result[0](frame), 0, atol=1e-12)
-    with pytest.raises(DataError, match=", but the relation is between 3 columns:"):
-        result[0](frame[["weight", "height", "bmi"]])
-
-
 def test_the_residual_is_values_over_gradients_and_the_table_says_it(rng):
     X = CIRCLE + 1e-2 * rng.normal(size=CIRCLE.shape)
     (circle,) = gramian.relations(X)
@@ -74,7 +63,19 @@ def test_the_residual_is_values_over_gradients_and_the_table_says_it(rng):
     assert "the limit is 0.05" in str(result)
 
 
-def test_numbers_of_any_size_and_type_have_their_unit(rng):
+def test_numbers_of_any_size_and_offset_keep_their_digits(rng):
+    X = CIRCLE - [3, 2] + 1e6
+    (circle,) = gramian.relations(X)
+    assert circle.equation == "(x - 1000000)^2 + (y - 1000000)^2 - 2.25 = 0"
+    # The numbers themselves are rounded to 1e-10, which no law can be clearer than.
+    assert 1e-12 < circle.residual < 1e-9
+    np.testing.assert_allclose(circle(X), 0, atol=1e-8)
+    X = CIRCLE - [3, 2] + 1e3 + 1e-2 * rng.normal(size=CIRCLE.shape)
+    (circle,) = gramian.relations(X)
+    left = circle.equation.removesuffix(" = 0").replace("^", "**").replace(" x", " * x").replace(" y", " * y")
+    left = left.replace("+ * y", "+ y")
+    values = eval(left, {"x": X[:, 0], "y": X[:, 1]})
+    assert np.sqrt(np.mean(values**2)) < 1.2 * np.sqrt(np.mean(circle(X) ** 2))
     for scale in [1e-150, 1e150, 1e300]:
         (circle,) = gramian.relations(CIRCLE * scale)
         x, y = f"(x / {scale:g})", f"(y / {scale:g})"
@@ -89,21 +90,6 @@ def test_numbers_of_any_size_and_type_have_their_unit(rng):
     k = rng.integers(-50, 50, (200, 2))
     assert equations(np.column_stack([k, k[:, 0] * k[:, 1]])) == ["x y - z = 0"]
     assert equations(np.column_stack([k, (3 * k[:, 0] + 7 * k[:, 1]) / 2])) == ["3 x + 7 y - 2 z = 0"]
-
-
-def test_equations_far_from_the_origin_keep_the_digits_they_need(rng):
-    X = CIRCLE - [3, 2] + 1e6
-    (circle,) = gramian.relations(X)
-    assert circle.equation == "(x - 1000000)^2 + (y - 1000000)^2 - 2.25 = 0"
-    # The numbers themselves are rounded to 1e-10, which no law can be clearer than.
-    assert 1e-12 < circle.residual < 1e-9
-    np.testing.assert_allclose(circle(X), 0, atol=1e-8)
-    X = CIRCLE - [3, 2] + 1e3 + 1e-2 * rng.normal(size=CIRCLE.shape)
-    (circle,) = gramian.relations(X)
-    left = circle.equation.removesuffix(" = 0").replace("^", "**").replace(" x", " * x").replace(" y", " * y")
-    left = left.replace("+ * y", "+ y")
-    values = eval(left, {"x": X[:, 0], "y": X[:, 1]})
-    assert np.sqrt(np.mean(values**2)) < 1.2 * np.sqrt(np.mean(circle(X) ** 2))
 
 
 def test_a_noisy_law_among_columns_also_constant_and_doubled_ones(rng):
@@ -138,7 +124,7 @@ def test_any_kind_of_data_and_sparse_rows(array_kind):
     assert equations(sparse.csr_array(CIRCLE)) == equations(CIRCLE)
 
 
-def test_rows_may_come_in_any_order_but_in_their_own_width(rng):
+def test_rows_may_come_in_any_order_and_laws_have_the_names_of_a_frame(rng):
     order = rng.permutation(240) % 120
     twice = gramian.relations(CIRCLE[order])
     assert twice.n_samples == 120
@@ -147,6 +133,14 @@ def test_rows_may_come_in_any_order_but_in_their_own_width(rng):
     np.testing.assert_allclose(circle([[3, 2], [4.5, 2]]), [-2.25, 0], atol=1e-12)
     with pytest.raises(DataError, match="X has 3 columns, but the relation is between 2 columns:"):
         circle(np.ones((4, 3)))
+    pd = pytest.importorskip("pandas")
+    bmi, height = rng.uniform(17, 40, 200), rng.uniform(1.5, 2, 200)
+    frame = pd.DataFrame({"bmi": bmi, "height": height, "weight": bmi * height**2})
+    result = gramian.relations(frame, 3)
+    assert [r.equation for r in result] == ["bmi height^2 - weight = 0"]
+    np.testing.assert_allclose(result[0](frame), 0, atol=1e-12)
+    with pytest.raises(DataError, match=", but the relation is between 3 columns:"):
+        result[0](frame[["weight", "height", "bmi"]])
 
 
 def test_data_degrees_and_tolerances_that_are_refused():

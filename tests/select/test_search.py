@@ -100,7 +100,7 @@ def test_plain_searches_are_the_textbook(seed, adding, d):
     assert [s.number for s in steps] == list(range(1 if adding else 0, d + 1 if adding else d))
 
 
-def test_every_candidate_and_the_start_are_recorded():
+def test_candidates_and_groups_are_recorded_within_the_limit():
     table = at_random(4, 0)
     first, second = list(forward(Told(table.__getitem__), singles(4)))[:2]
     assert first.candidates == ((0,), (1,), (2,), (3,))
@@ -125,9 +125,6 @@ def test_every_candidate_and_the_start_are_recorded():
     steps = list(backward(Told(len), singles(4, fixed=(2,))))
     assert steps[0].subset == (0, 1, 2, 3)
     assert steps[-1].subset == (2,)
-
-
-def test_groups_move_together_within_the_limit():
     space = Space((np.array([0, 3]), np.array([1]), np.array([2, 4])), np.array([5]))
     steps = list(forward(Told(len), space))
     assert [s.moved for s in steps] == [(), (0, 3), (2, 4), (1,)]

@@ -15,7 +15,7 @@ def plain(groups=None, fixed=None, names=NAMES):
     return [group.tolist() for group in space.free], space.fixed.tolist()
 
 
-def test_groups_and_fixed_of_every_form():
+def test_groups_and_fixed_of_every_form_and_what_is_refused():
     for groups in [
         [[1, 2], [3, 4]],
         [("weight", "height"), ["green", 3]],
@@ -42,9 +42,6 @@ def test_groups_and_fixed_of_every_form():
     assert plain([[1, 2], [3, 4]], fixed=["weight"]) == ([[0], [3, 4]], [1, 2])
     with pytest.raises(ParameterError, match=r"fixed=\[2\] includes all 5 features, with their groups\."):
         plain([[0, 1, 2, 3, 4]], fixed=[2])
-
-
-def test_groups_fixed_and_names_that_are_refused():
     for groups, message in [
         ([[0, 1], [2, 1]], r"groups\[0\] and"),
         ([["age"], [0]], r"groups\[0\] and"),

@@ -111,7 +111,24 @@ class Fails(ClassifierMixin, BaseEstimator):
         return np.nan if self._fails and self.when == "nan" else 0.5
 
 
-def test_scores_are_those_of_cross_val_score_on_clones():
+def test_scores_are_those_of_cross_val_score_and_failures_are_named():
+    with pytest.raises(DataError, match=r"\} in fold 1 of 5 failed\. ValueError: no room\. Use an") as caught:
+        validation(Fails()).scores(np.array([1, 2]))
+    assert isinstance(caught.value.__cause__, ValueError)
+    both = np.array([0, 2])
+    with pytest.raises(
+        DataError,
+        match=r"Scoring Fails on {'sl', 'pl'} in fold 1 of 5 failed\. KeyError: 3\. Use another scoring",
+    ):
+        validation(Fails(KeyError(3), "score")).scores(both)
+    with pytest.raises(DataError, match=r"\} in fold 1 of 5 gave nan on 30 held-out rows\. Use"):
+        validation(Fails(when="nan")).scores(both)
+    with pytest.raises(DataError, match=r"Scoring GaussianNB .* could not convert string to float: 'good'"):
+        validation(GaussianNB(), lambda estimator, X, y: "good").scores(both)
+    with pytest.raises(DataError, match=r"\} in fold 1 of 5 gave -inf on 30 held-out rows\. Use"):
+        validation(GaussianNB(), lambda estimator, X, y: -np.inf).scores(both)
+    with pytest.raises(KeyboardInterrupt, match="now"):
+        validation(Fails(KeyboardInterrupt("now"))).scores(both)
     for estimator, scoring in (
         (GaussianNB(), None),
         (KNeighborsClassifier(3), "balanced_accuracy"),
@@ -137,26 +154,6 @@ def test_scores_are_those_of_cross_val_score_on_clones():
     estimator = GaussianNB()
     validation(estimator).scores(np.array([0]))
     assert not hasattr(estimator, "classes_")
-
-
-def test_a_failure_names_subset_fold_and_cause():
-    with pytest.raises(DataError, match=r"\} in fold 1 of 5 failed\. ValueError: no room\. Use an") as caught:
-        validation(Fails()).scores(np.array([1, 2]))
-    assert isinstance(caught.value.__cause__, ValueError)
-    both = np.array([0, 2])
-    with pytest.raises(
-        DataError,
-        match=r"Scoring Fails on {'sl', 'pl'} in fold 1 of 5 failed\. KeyError: 3\. Use another scoring",
-    ):
-        validation(Fails(KeyError(3), "score")).scores(both)
-    with pytest.raises(DataError, match=r"\} in fold 1 of 5 gave nan on 30 held-out rows\. Use"):
-        validation(Fails(when="nan")).scores(both)
-    with pytest.raises(DataError, match=r"Scoring GaussianNB .* could not convert string to float: 'good'"):
-        validation(GaussianNB(), lambda estimator, X, y: "good").scores(both)
-    with pytest.raises(DataError, match=r"\} in fold 1 of 5 gave -inf on 30 held-out rows\. Use"):
-        validation(GaussianNB(), lambda estimator, X, y: -np.inf).scores(both)
-    with pytest.raises(KeyboardInterrupt, match="now"):
-        validation(Fails(KeyboardInterrupt("now"))).scores(both)
 
 
 class Mute(BaseEstimator):

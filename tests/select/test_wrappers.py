@@ -42,7 +42,7 @@ def same_history(a, b, tol=0.0):
     assert a.choice.place == b.choice.place
 
 
-def test_iris_as_published_and_floating_wins_for_mixtures():
+def test_iris_as_published_and_choices_are_what_they_say():
     X, y = IRIS
     result = SequentialFeatureSelector(KNeighborsClassifier(4), validate=False).fit(X, y)
     # Features counted from 0: petal width, then petal length, then sepal width.
@@ -61,6 +61,27 @@ def test_iris_as_published_and_floating_wins_for_mixtures():
             model = SequentialFeatureSelector(estimator, n_features_to_select=2, floating=floating).fit(X, y)
             assert tuple(model.get_support(indices=True)) == pair
             assert model.score_ == pytest.approx(pairs[pair])
+    for rule, direction, floating in product(["best", "one-se"], ["forward", "backward"], [False, True]):
+        X, y = WINE[0][:, :4], WINE[1]
+        result = SequentialFeatureSelector(
+            GaussianNB(), n_features_to_select=rule, direction=direction, floating=floating, cv=3
+        ).fit(X, y)
+        steps = result.history_
+        best = max(step.mean for step in steps)
+        of_best = min((s for s in steps if s.mean >= best - 1e-12), key=lambda s: s.size)
+        least = best - (of_best.standard_error if rule == "one-se" else 0) - 1e-12
+        size = min(s.size for s in steps if s.mean >= least)
+        assert result.n_features_to_select_ == result.support_.sum() == size
+        assert result.score_ == max(s.mean for s in steps if s.size == size)
+        visited = {s.size for s in steps}
+        assert visited >= set(range(1, 5))
+    X, y = DIABETES
+    full = SequentialFeatureSelector(Ridge()).fit(X, y)
+    early = SequentialFeatureSelector(Ridge(), patience=1).fit(X, y)
+    assert len(early.history_) < len(full.history_)
+    means = [step.mean for step in early.history_]
+    assert means[:-1] == sorted(means[:-1])
+    assert means[-1] <= means[-2]
 
 
 @pytest.mark.walk
@@ -86,31 +107,7 @@ def test_the_same_as_scikit_learn():
         np.testing.assert_allclose(ours.history_.chosen.fold_scores, expected, atol=1e-9)
 
 
-def test_the_choice_is_what_it_says_and_patience_stops_early():
-    for rule, direction, floating in product(["best", "one-se"], ["forward", "backward"], [False, True]):
-        X, y = WINE[0][:, :4], WINE[1]
-        result = SequentialFeatureSelector(
-            GaussianNB(), n_features_to_select=rule, direction=direction, floating=floating, cv=3
-        ).fit(X, y)
-        steps = result.history_
-        best = max(step.mean for step in steps)
-        of_best = min((s for s in steps if s.mean >= best - 1e-12), key=lambda s: s.size)
-        least = best - (of_best.standard_error if rule == "one-se" else 0) - 1e-12
-        size = min(s.size for s in steps if s.mean >= least)
-        assert result.n_features_to_select_ == result.support_.sum() == size
-        assert result.score_ == max(s.mean for s in steps if s.size == size)
-        visited = {s.size for s in steps}
-        assert visited >= set(range(1, 5))
-    X, y = DIABETES
-    full = SequentialFeatureSelector(Ridge()).fit(X, y)
-    early = SequentialFeatureSelector(Ridge(), patience=1).fit(X, y)
-    assert len(early.history_) < len(full.history_)
-    means = [step.mean for step in early.history_]
-    assert means[:-1] == sorted(means[:-1])
-    assert means[-1] <= means[-2]
-
-
-def test_ties_go_to_the_first_of_equal_columns_and_constants_change_nothing():
+def test_ties_constants_groups_and_sizes():
     X, y = IRIS
     twice = np.column_stack([X[:, 3], X[:, 3], X[:, 2], X[:, 2]])
     result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=1).fit(twice, y)
@@ -129,9 +126,6 @@ def test_ties_go_to_the_first_of_equal_columns_and_constants_change_nothing():
     assert SequentialFeatureSelector(Ridge()).fit(padded, y).score_ == pytest.approx(
         SequentialFeatureSelector(Ridge()).fit(X, y).score_
     )
-
-
-def test_groups_move_together_fixed_stay_and_sizes_count_features():
     X, y = WINE
     groups = [[0, 1, 2], [3, 4], ["x10", "x12"]]
     for direction in ("forward", "backward"):

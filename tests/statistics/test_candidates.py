@@ -22,31 +22,7 @@ def selection(**more):
     return candidates.Selection(tried, "What is best", candidates.Choice(1, "It won."), **more)
 
 
-def test_one_standard_error_is_the_formula_and_ties_go_to_the_first():
-    scores = np.array([0.5, 0.7, 0.9, 0.6])
-    expected = math.sqrt(sum((s - scores.mean()) ** 2 for s in scores) / 3) / math.sqrt(4)
-    assert candidates.standard_error(scores) == pytest.approx(expected)
-    (one,) = in_folds(scores)
-    assert (one.mean, one.standard_error) == (pytest.approx(0.675), pytest.approx(expected))
-    assert math.isnan(candidates.standard_error(scores[:1]))
-    rows = [0.5, 0.5, 0.5], [0.8, 0.9, 0.7], [0.9, 0.9, 0.8], [0.9, 1.0, 0.8], [0.7, 0.7, 0.7]
-    result = in_folds(*rows, sizes=[1, 2, 3, 5, 9])
-    assert result[3].standard_error == pytest.approx(0.0577, abs=1e-4)
-    assert (candidates.best(result), candidates.within_one_standard_error(result)) == (3, 2)
-    # The standard error is that of the best, and of several of the smallest size the best is taken.
-    result = in_folds([0.69, 0.69], [0.71, 0.71], [0.75, 0.75], [0.7, 0.9], sizes=[1, 2, 2, 4])
-    assert candidates.within_one_standard_error(result) == 2
-    result = in_folds([0.1, 0.1], [0.7, 0.9], [0.9, 0.7], sizes=[2, 4, 8])
-    assert candidates.best(result) == 1
-    assert candidates.best(result[::-1]) == 1
-    # The same folds in another order have means that differ by rounding.
-    assert candidates.best(in_folds([0.2, 0.3, 0.4], [0.4, 0.2, 0.3], [0.3, 0.4, 0.2])) == 0
-    assert candidates.best(in_folds([0.8], [0.8], sizes=[3, 3])) == 0
-    assert candidates.tolerance(-1e6) == pytest.approx(1e-6)
-    assert candidates.within_one_standard_error(in_folds([0.5], [0.6])) == 1
-
-
-def test_it_is_a_sequence_a_frame_and_a_table():
+def test_one_standard_error_is_the_formula_in_a_sequence_a_frame_and_a_table():
     result = selection()
     assert (len(result), result[-1], result[:2]) == (3, result.tried[2], result.tried[:2])
     assert list(result) == list(result.tried)
@@ -86,6 +62,27 @@ def test_it_is_a_sequence_a_frame_and_a_table():
     ):
         form = candidates.number_format([value if math.isfinite(value) else 1e9])
         assert f"{value:{form}}" == written
+    scores = np.array([0.5, 0.7, 0.9, 0.6])
+    expected = math.sqrt(sum((s - scores.mean()) ** 2 for s in scores) / 3) / math.sqrt(4)
+    assert candidates.standard_error(scores) == pytest.approx(expected)
+    (one,) = in_folds(scores)
+    assert (one.mean, one.standard_error) == (pytest.approx(0.675), pytest.approx(expected))
+    assert math.isnan(candidates.standard_error(scores[:1]))
+    rows = [0.5, 0.5, 0.5], [0.8, 0.9, 0.7], [0.9, 0.9, 0.8], [0.9, 1.0, 0.8], [0.7, 0.7, 0.7]
+    result = in_folds(*rows, sizes=[1, 2, 3, 5, 9])
+    assert result[3].standard_error == pytest.approx(0.0577, abs=1e-4)
+    assert (candidates.best(result), candidates.within_one_standard_error(result)) == (3, 2)
+    # The standard error is that of the best, and of several of the smallest size the best is taken.
+    result = in_folds([0.69, 0.69], [0.71, 0.71], [0.75, 0.75], [0.7, 0.9], sizes=[1, 2, 2, 4])
+    assert candidates.within_one_standard_error(result) == 2
+    result = in_folds([0.1, 0.1], [0.7, 0.9], [0.9, 0.7], sizes=[2, 4, 8])
+    assert candidates.best(result) == 1
+    assert candidates.best(result[::-1]) == 1
+    # The same folds in another order have means that differ by rounding.
+    assert candidates.best(in_folds([0.2, 0.3, 0.4], [0.4, 0.2, 0.3], [0.3, 0.4, 0.2])) == 0
+    assert candidates.best(in_folds([0.8], [0.8], sizes=[3, 3])) == 0
+    assert candidates.tolerance(-1e6) == pytest.approx(1e-6)
+    assert candidates.within_one_standard_error(in_folds([0.5], [0.6])) == 1
 
 
 def test_a_frame_needs_pandas(monkeypatch):

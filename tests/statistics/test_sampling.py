@@ -49,7 +49,7 @@ def test_standard_errors_are_those_of_the_delta_method(scale, power, weight):
         assert result.ratio_standard_errors[j] == pytest.approx(error, rel=1e-4)
 
 
-def test_errors_and_separations_are_those_of_all_components():
+def test_errors_and_separations_are_those_of_all_components_and_named():
     whole, part = PCA().fit(X).sampling_, PCA(2).fit(X).sampling_
     assert part.standard_errors == pytest.approx(whole.standard_errors[:2])
     assert part.ratio_standard_errors == pytest.approx(whole.ratio_standard_errors[:2])
@@ -74,9 +74,6 @@ def test_errors_and_separations_are_those_of_all_components():
             assert k < rank or "left out" not in result.brief
     assert PCA(1).fit(X[:2]).sampling_.brief == ""
     assert not separated(np.array([1.0]), np.array([0.0]), 1.0).any()
-
-
-def test_what_the_rows_do_not_separate_is_named():
     values, degrees = np.array([9.0, 7.5, 6.5, 2.0, 1.9, 1.4, 1.3]), 80.0
     for j, reach in enumerate(reaches(values, len(values), degrees)):
         accepted = []

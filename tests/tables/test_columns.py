@@ -46,7 +46,7 @@ def test_columns_that_become_row_names_and_those_that_do_not():
     assert make([["u", "v"], [5, 6], [3, 4]], id="c1", drop=("c0",)).row_names == ("5", "6")
 
 
-def test_labels_chunks_and_names():
+def test_labels_chunks_names_and_parquet():
     for values, expected in [
         ([1, 2], [1, 2]),
         ([1.5, None], [1.5, np.nan]),
@@ -72,6 +72,20 @@ def test_labels_chunks_and_names():
     table = make([[1, 2], pa.array([None, None])], ["x", ""])
     assert table.feature_names == ("x",)
     assert table.notes == ("an empty last column without a name was left out",)
+    columns, names = read_parquet(written(pa.table({"x": [1], "y": [2.5]})), "x")
+    assert names == ("x", "y")
+    assert [column.to_pylist() for column in columns] == [[1], [2.5]]
+    with pytest.raises(DataError, match=r"x has no columns\. Give each column of numbers a name of"):
+        read_parquet(written(pa.table({})), "x")
+    for name in (None, "place"):
+        frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name=name))
+        columns, names = read_parquet(written(pa.Table.from_pandas(frame)), "x")
+        assert names == (name or "__index_level_0__", "x")
+        assert columns[0].to_pylist() == ["a", "b"]
+    assert read_parquet(written(pa.Table.from_pandas(pd.DataFrame({"x": [1, 2]}))), "x")[1] == ("x",)
+    for text in (b"{nonsense", 100_000 * b"["):
+        table = pa.table({"x": [1]}).replace_schema_metadata({b"pandas": text})
+        assert read_parquet(written(table), "x")[1] == ("x",)
 
 
 def test_columns_that_hold_no_numbers_are_refused_and_counted():
@@ -128,20 +142,3 @@ def read_parquet(file, name):
     source = ArrowSource([file], name)
     (batch,) = source.batches(None)
     return batch, source.names
-
-
-def test_parquet_names_the_index_of_pandas_first_unless_damaged():
-    columns, names = read_parquet(written(pa.table({"x": [1], "y": [2.5]})), "x")
-    assert names == ("x", "y")
-    assert [column.to_pylist() for column in columns] == [[1], [2.5]]
-    with pytest.raises(DataError, match=r"x has no columns\. Give each column of numbers a name of"):
-        read_parquet(written(pa.table({})), "x")
-    for name in (None, "place"):
-        frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name=name))
-        columns, names = read_parquet(written(pa.Table.from_pandas(frame)), "x")
-        assert names == (name or "__index_level_0__", "x")
-        assert columns[0].to_pylist() == ["a", "b"]
-    assert read_parquet(written(pa.Table.from_pandas(pd.DataFrame({"x": [1, 2]}))), "x")[1] == ("x",)
-    for text in (b"{nonsense", 100_000 * b"["):
-        table = pa.table({"x": [1]}).replace_schema_metadata({b"pandas": text})
-        assert read_parquet(written(table), "x")[1] == ("x",)

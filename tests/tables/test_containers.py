@@ -261,7 +261,7 @@ def test_sparse_data_that_is_refused_as_in_memory(tmp_path):
         as_rows(tmp_path / "x.npz", limit=12_000_000)
 
 
-def test_a_sparse_npz_is_sparse_rows(tmp_path):
+def test_a_sparse_npz_is_sparse_rows_of_a_possible_size(tmp_path):
     X = counts(300, 40)
     for form in ("csr", "csc", "coo"):
         sparse.save_npz(tmp_path / "x.npz", X.asformat(form))
@@ -277,9 +277,6 @@ def test_a_sparse_npz_is_sparse_rows(tmp_path):
     sparse.save_npz(tmp_path / "x.npz", X)
     with pytest.raises(DataError, match=r'Input X contains NaN: row 1, column 25\. Use missing="em"'):
         scan(tmp_path / "x.npz", missing="mean").read()
-
-
-def test_a_sparse_matrix_that_claims_more_columns_than_memory_has_numbers(tmp_path):
     X = counts(300, 40)
     X = sparse.csr_matrix(
         (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=(300, 10**12)

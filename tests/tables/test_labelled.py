@@ -17,7 +17,29 @@ def array(**options):
     return xarray.DataArray(VALUES, dims=("time", "station"), coords=coords, **options)
 
 
-def test_names_and_missing_values_are_kept():
+def test_chunks_of_dask_stay_chunks():
+    dask = pytest.importorskip("dask.array")
+    X = array()
+    model = PCA(2).fit(X.chunk({"time": 5}))
+    scores = model.transform(X.chunk({"time": 5})[:, ::-1])
+    assert isinstance(scores, dask.Array)
+    assert np.allclose(scores, PCA(2).fit_transform(VALUES), rtol=0, atol=1e-12)
+    kernel = KernelPCA(2, kernel="rbf").fit(X.chunk({"time": 5}))
+    assert kernel.feature_names_in_.tolist() == list("abcd")
+
+
+def test_names_and_missing_values_are_kept_and_what_is_no_table_refused():
+    cube = xarray.DataArray(np.zeros((3, 4, 5)), dims=("time", "lat", "lon"))
+    with pytest.raises(DataError, match=r"\), but a table has two: samples, then features\. Stack the"):
+        PCA(1).fit(cube)
+    with pytest.raises(DataError, match=r",\), but a table has two: samples, then features\."):
+        PCA(1).fit(array()[:, 0])
+    with pytest.raises(DataError, match=r"\), but rows are the first one and features the second\."):
+        PCA(1).fit(xarray.DataArray(VALUES, dims=("feature", "sample")))
+    with pytest.raises(InputTypeError, match=r"X is an xarray\.Dataset of several variables\. Pass one,"):
+        PCA(1).fit(array().to_dataset(name="v"))
+    stacked = xarray.DataArray(rng.standard_normal((6, 2, 3)), dims=("time", "lat", "lon"))
+    assert PCA(1).fit(stacked.stack(feature=["lat", "lon"])).components_.shape == (1, 6)
     X = array()
     for model in (PCA(2), KernelPCA(2, kernel="rbf")):
         expected = model.fit(VALUES).transform(VALUES)
@@ -34,28 +56,3 @@ def test_names_and_missing_values_are_kept():
     X = array().copy()
     X[0, 0] = np.nan
     assert PCA(2, missing="mean").fit(X).n_missing_ == 1
-
-
-def test_chunks_of_dask_stay_chunks():
-    dask = pytest.importorskip("dask.array")
-    X = array()
-    model = PCA(2).fit(X.chunk({"time": 5}))
-    scores = model.transform(X.chunk({"time": 5})[:, ::-1])
-    assert isinstance(scores, dask.Array)
-    assert np.allclose(scores, PCA(2).fit_transform(VALUES), rtol=0, atol=1e-12)
-    kernel = KernelPCA(2, kernel="rbf").fit(X.chunk({"time": 5}))
-    assert kernel.feature_names_in_.tolist() == list("abcd")
-
-
-def test_what_is_no_table_is_refused_in_words():
-    cube = xarray.DataArray(np.zeros((3, 4, 5)), dims=("time", "lat", "lon"))
-    with pytest.raises(DataError, match=r"\), but a table has two: samples, then features\. Stack the"):
-        PCA(1).fit(cube)
-    with pytest.raises(DataError, match=r",\), but a table has two: samples, then features\."):
-        PCA(1).fit(array()[:, 0])
-    with pytest.raises(DataError, match=r"\), but rows are the first one and features the second\."):
-        PCA(1).fit(xarray.DataArray(VALUES, dims=("feature", "sample")))
-    with pytest.raises(InputTypeError, match=r"X is an xarray\.Dataset of several variables\. Pass one,"):
-        PCA(1).fit(array().to_dataset(name="v"))
-    stacked = xarray.DataArray(rng.standard_normal((6, 2, 3)), dims=("time", "lat", "lon"))
-    assert PCA(1).fit(stacked.stack(feature=["lat", "lon"])).components_.shape == (1, 6)

@@ -14,7 +14,7 @@ def table(values, **fields):
     return Table(np.array(values, dtype=float), **fields)
 
 
-def test_means_are_those_of_the_others_and_keep_types():
+def test_means_and_dropped_rows_keep_types_and_names():
     filled = handle_missing(table([[1, NAN], [NAN, 3], [2, 5]], notes=("before",)), "mean")
     np.testing.assert_allclose(filled.values, [[1, 4], [1.5, 3], [2, 5]], rtol=1e-15)
     assert filled.notes == ("before", "2 missing values in 2 columns were filled with column means")
@@ -42,9 +42,6 @@ def test_means_are_those_of_the_others_and_keep_types():
         whole = Table(values)
         assert handle_missing(whole) is whole
         assert handle_missing(whole, "mean").values is values
-
-
-def test_dropped_rows_and_columns_take_their_names_along():
     dropped = handle_missing(
         table(
             [[1, 2], [NAN, 3], [4, 5]],

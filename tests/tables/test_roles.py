@@ -14,7 +14,7 @@ from gramian.tables.roles import DOUBTFUL, OUT
 PENGUINS = files("gramian") / "examples" / "penguins.csv"
 
 
-def test_penguins_totals_and_columns_of_one_kind():
+def test_penguins_totals_measures_and_odd_tables(tmp_path):
     found = gramian.roles(PENGUINS)
     assert [one.name for one in found] == [
         *("species", "island", "bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"),
@@ -40,6 +40,24 @@ def test_penguins_totals_and_columns_of_one_kind():
         factors(30, 900),
     ):
         assert len(gramian.roles(X).measures) == X.shape[1]
+    path = files("gramian") / "tables" / "roles.npz"
+    assert path.stat().st_size < 300_000
+    with np.load(path, allow_pickle=False) as stored:
+        assert set(stored) == {"feature", "threshold", "right", "shares", "roots", "names", "intercept"}
+    names = ["", "x,y", '"', "ü\u202e", "<b>", "=1+1"]
+    odd = pd.DataFrame(np.full((20, 6), np.inf) * [1, -1, 1, 1, 1, 1], columns=names)
+    for X in (
+        odd,
+        odd.replace(np.inf, 1e300),
+        pd.DataFrame(np.full((30, 3), 1e300) * np.arange(30)[:, None]),
+        pd.DataFrame({"a": [1.0]}),
+        pd.DataFrame({"a": [1.0, 2.0], "a.1": ["x", "y"]}),
+        np.eye(30),
+    ):
+        found = gramian.roles(X)
+        assert len(found) == X.shape[1]
+        assert all(0.0 <= one.confidence <= 1.0 and one.why for one in found)
+    assert not gramian.roles(np.zeros((3, 4, 4)))  # pictures have no columns
 
 
 def test_tables_that_people_have_judged(data_dir):
@@ -65,27 +83,6 @@ def test_tables_that_people_have_judged(data_dir):
     assert np.mean(out) > 0.9
     assert clear <= 0.05 * len(out)
     assert np.mean(measures) < 0.02
-
-
-def test_the_model_is_small_and_judges_odd_tables(tmp_path):
-    path = files("gramian") / "tables" / "roles.npz"
-    assert path.stat().st_size < 300_000
-    with np.load(path, allow_pickle=False) as stored:
-        assert set(stored) == {"feature", "threshold", "right", "shares", "roots", "names", "intercept"}
-    names = ["", "x,y", '"', "ü\u202e", "<b>", "=1+1"]
-    odd = pd.DataFrame(np.full((20, 6), np.inf) * [1, -1, 1, 1, 1, 1], columns=names)
-    for X in (
-        odd,
-        odd.replace(np.inf, 1e300),
-        pd.DataFrame(np.full((30, 3), 1e300) * np.arange(30)[:, None]),
-        pd.DataFrame({"a": [1.0]}),
-        pd.DataFrame({"a": [1.0, 2.0], "a.1": ["x", "y"]}),
-        np.eye(30),
-    ):
-        found = gramian.roles(X)
-        assert len(found) == X.shape[1]
-        assert all(0.0 <= one.confidence <= 1.0 and one.why for one in found)
-    assert not gramian.roles(np.zeros((3, 4, 4)))  # pictures have no columns
 
 
 def factors(n, d):

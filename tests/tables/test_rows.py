@@ -179,7 +179,41 @@ def test_frames_and_files_give_names_and_are_read_for_us(tmp_path):
     assert not np.shares_memory(as_rows(table).owned(), table.values)
 
 
-def test_numbers_and_dates_of_a_frame_are_names_as_text():
+def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
+    for bad in (np.nan, np.inf, -np.inf):
+        holed = X.copy()
+        holed[7, 3] = holed[9, 1] = bad
+        made = rows_kind.make(holed)
+        with pytest.raises(DataError, match="Input X contains"):
+            as_rows(made)
+        rows = as_rows(made, check_finite=False)
+        with pytest.raises(DataError, match="Input X contains"):
+            rows.require_finite()
+
+
+def test_dtypes_entries_and_names_of_all_kinds():
+    for given_dtype, returned in [
+        *[("f4", "f4"), ("f8", "f8"), (">f8", "f8"), ("u1", "f4"), ("i1", "f4"), ("u2", "f4")],
+        *[("i2", "f4"), ("f2", "f4"), ("i4", "f8"), ("i8", "f8"), ("?", "f8"), ("O", "f8")],
+    ]:
+        made = np.array(SMALL).astype(given_dtype)
+        rows = as_rows(made)
+        assert rows.dtype == rows.in_memory().dtype == np.dtype(returned)
+        np.testing.assert_array_equal(rows.in_memory(), made.astype(float))
+    for make in (pd.DataFrame, lambda x: pl.DataFrame(np.array(x)), list, tuple):
+        np.testing.assert_array_equal(as_rows(make(SMALL)).in_memory(), SMALL)
+    frame = pd.DataFrame(SMALL).astype("Int64")
+    np.testing.assert_array_equal(as_rows(frame).in_memory(), SMALL)
+    frame.iloc[1, 0] = pd.NA
+    assert np.isnan(as_rows(frame, check_finite=False).in_memory()[1, 0])
+    values = np.ones((40, 100_000), dtype=np.float32)
+    values[37, 99_999] = np.nan
+    values[39, 5:9] = np.nan
+    with pytest.raises(DataError, match="Input X contains NaN: 5 values are missing in 2 rows and"):
+        as_rows(values)
+    values[39, 5] = np.inf
+    with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 39, column 5\."):
+        as_rows(values)
     days = pd.date_range("2024-02-28", periods=3)
     pairs = pd.MultiIndex.from_product([["u"], [1, 2, 3]])
     for index, text in (
@@ -205,43 +239,6 @@ def test_numbers_and_dates_of_a_frame_are_names_as_text():
     assert (len(filtered), filtered[-1], list(filtered[:2])) == (2, "3", ["2", "3"])
     # Only the first rows of a default index have the numbers of an index of their own.
     assert as_rows(pd.DataFrame(X[:5])[:3]).row_names is None
-
-
-def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
-    for bad in (np.nan, np.inf, -np.inf):
-        holed = X.copy()
-        holed[7, 3] = holed[9, 1] = bad
-        made = rows_kind.make(holed)
-        with pytest.raises(DataError, match="Input X contains"):
-            as_rows(made)
-        rows = as_rows(made, check_finite=False)
-        with pytest.raises(DataError, match="Input X contains"):
-            rows.require_finite()
-
-
-def test_dtypes_of_all_kinds_and_bad_entries_over_all_blocks():
-    for given_dtype, returned in [
-        *[("f4", "f4"), ("f8", "f8"), (">f8", "f8"), ("u1", "f4"), ("i1", "f4"), ("u2", "f4")],
-        *[("i2", "f4"), ("f2", "f4"), ("i4", "f8"), ("i8", "f8"), ("?", "f8"), ("O", "f8")],
-    ]:
-        made = np.array(SMALL).astype(given_dtype)
-        rows = as_rows(made)
-        assert rows.dtype == rows.in_memory().dtype == np.dtype(returned)
-        np.testing.assert_array_equal(rows.in_memory(), made.astype(float))
-    for make in (pd.DataFrame, lambda x: pl.DataFrame(np.array(x)), list, tuple):
-        np.testing.assert_array_equal(as_rows(make(SMALL)).in_memory(), SMALL)
-    frame = pd.DataFrame(SMALL).astype("Int64")
-    np.testing.assert_array_equal(as_rows(frame).in_memory(), SMALL)
-    frame.iloc[1, 0] = pd.NA
-    assert np.isnan(as_rows(frame, check_finite=False).in_memory()[1, 0])
-    values = np.ones((40, 100_000), dtype=np.float32)
-    values[37, 99_999] = np.nan
-    values[39, 5:9] = np.nan
-    with pytest.raises(DataError, match="Input X contains NaN: 5 values are missing in 2 rows and"):
-        as_rows(values)
-    values[39, 5] = np.inf
-    with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 39, column 5\."):
-        as_rows(values)
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_arguments_are_checked_at_once(path, options, error):
         scan(path, **options)
 
 
-def test_what_only_the_content_can_tell_is_refused_when_reading(path):
+def test_a_scan_is_frozen_reads_later_and_is_refused_then(path):
     for options, message in (
         ({"columns": "z", "label": "kind"}, r"has no such column\. Its 4 columns"),
         ({"drop": "kinds"}, r"has no such column\. Did you mean"),
@@ -128,6 +128,21 @@ def test_what_only_the_content_can_tell_is_refused_when_reading(path):
     ):
         with pytest.raises(ParameterError, match=message):
             scan(path, **options).read()
+
+    class Place:
+        def __fspath__(self):
+            return os.fsencode(path)
+
+    assert scan(Place(), drop="kind,y").read().values.shape == (4, 1)
+    later = scan(str(path), drop=["kind", "y"])
+    assert later == Scan(str(path), drop=("kind", "y"))
+    path.write_text("x,y,kind\n9,8,u\n")
+    assert later.read().values.tolist() == [[9]]
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
+        later.missing = "mean"
+    path.unlink()
+    with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
+        later.read()
 
 
 def test_paths_are_checked_at_once(tmp_path, monkeypatch):
@@ -143,23 +158,6 @@ def test_paths_are_checked_at_once(tmp_path, monkeypatch):
     ):
         with pytest.raises(error, match=message):
             scan(wrong)
-
-
-def test_a_scan_is_frozen_and_reads_later(path):
-    class Place:
-        def __fspath__(self):
-            return os.fsencode(path)
-
-    assert scan(Place(), drop="kind,y").read().values.shape == (4, 1)
-    later = scan(str(path), drop=["kind", "y"])
-    assert later == Scan(str(path), drop=("kind", "y"))
-    path.write_text("x,y,kind\n9,8,u\n")
-    assert later.read().values.tolist() == [[9]]
-    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
-        later.missing = "mean"
-    path.unlink()
-    with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
-        later.read()
 
 
 def test_pictures_come_from_folders_and_lists(folder, path):

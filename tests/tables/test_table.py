@@ -16,7 +16,7 @@ def table_from_array(array, choice, name):
     return table_of(ArraySource.of(Header(array.shape, array.dtype, lambda: array), name), choice)
 
 
-def test_tables_are_short_and_rows_and_columns_picked_by_name():
+def test_tables_are_short_typed_and_picked_by_name():
     table = Table(np.zeros((3, 4), dtype=np.float32), source="a.csv")
     assert repr(table) == "Table(3 x 4, float32, source='a.csv')"
     with pytest.raises(ParameterError, match=r"reaches outside the 400 rows of x\. Rows are counted from"):
@@ -28,6 +28,30 @@ def test_tables_are_short_and_rows_and_columns_picked_by_name():
             pick_columns(["Murder", "Rape"], ReadingOptions(**{option: value}), "x")
     with pytest.raises(ParameterError, match=r": x has no such column\. Its 2 columns are"):
         pick_columns(["Murder", "Rape"], ReadingOptions(columns=("zzz",)), "x")
+    assert table_from_array(np.ones((2, 2), np.int16), ReadingOptions(), "x").values.dtype == np.int16
+    assert table_from_array(np.ones((2, 2), bool), ReadingOptions(), "x").values.tolist() == [[1, 1]] * 2
+    with pytest.raises(DataError, match=r"x has no columns left\. Drop fewer columns, or choose some"):
+        table_from_array(np.eye(2), ReadingOptions(drop=("0", "1")), "x")
+    values = np.arange(12.0).reshape(3, 4)
+    table = table_from_array(values, ReadingOptions(rows=slice(1, 3), drop=("1",), id="0", label="3"), "x")
+    np.testing.assert_array_equal(table.values, values[1:3, [2]])
+    assert table.row_names == ("4", "8")
+    assert table.labels.tolist() == [7.0, 11.0]
+    assert table.row_numbers == range(1, 3)
+    table = Table(np.arange(6).reshape(3, 2), feature_names=("s1", "s2"), row_names=("g", "h", "g"))
+    turned = transpose(table)
+    assert turned.values.tolist() == [[0, 2, 4], [1, 3, 5]]
+    assert turned.feature_names == ("g", "h", "g_2")
+    assert turned.row_names == ("s1", "s2")
+    assert turned.notes == ("repeated row names were numbered: 'g'",)
+    with pytest.raises(ParameterError, match=r"transpose=True is for tables, but memory holds pictures\."):
+        transpose(Table(np.zeros((1, 2, 2)), picture_shape=(2, 2)))
+    assert contiguous(values) is values
+    assert np.shares_memory(contiguous(values.T), values)
+    assert contiguous(values[:, ::2]).flags.c_contiguous
+    swapped = contiguous(values.astype(">f8"))
+    assert swapped.dtype.isnative
+    np.testing.assert_array_equal(swapped, values)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "a_2", "a_3", "", "column 1"]), max_size=12))
@@ -54,30 +78,3 @@ def test_pick_rows_is_python_slicing_inside_the_table(n, start, stop, step):
             pick_rows(n, rows, "x")
     else:
         assert list(pick_rows(n, rows, "x")) == expected
-
-
-def test_arrays_keep_their_type_and_turn_with_their_names():
-    assert table_from_array(np.ones((2, 2), np.int16), ReadingOptions(), "x").values.dtype == np.int16
-    assert table_from_array(np.ones((2, 2), bool), ReadingOptions(), "x").values.tolist() == [[1, 1]] * 2
-    with pytest.raises(DataError, match=r"x has no columns left\. Drop fewer columns, or choose some"):
-        table_from_array(np.eye(2), ReadingOptions(drop=("0", "1")), "x")
-    values = np.arange(12.0).reshape(3, 4)
-    table = table_from_array(values, ReadingOptions(rows=slice(1, 3), drop=("1",), id="0", label="3"), "x")
-    np.testing.assert_array_equal(table.values, values[1:3, [2]])
-    assert table.row_names == ("4", "8")
-    assert table.labels.tolist() == [7.0, 11.0]
-    assert table.row_numbers == range(1, 3)
-    table = Table(np.arange(6).reshape(3, 2), feature_names=("s1", "s2"), row_names=("g", "h", "g"))
-    turned = transpose(table)
-    assert turned.values.tolist() == [[0, 2, 4], [1, 3, 5]]
-    assert turned.feature_names == ("g", "h", "g_2")
-    assert turned.row_names == ("s1", "s2")
-    assert turned.notes == ("repeated row names were numbered: 'g'",)
-    with pytest.raises(ParameterError, match=r"transpose=True is for tables, but memory holds pictures\."):
-        transpose(Table(np.zeros((1, 2, 2)), picture_shape=(2, 2)))
-    assert contiguous(values) is values
-    assert np.shares_memory(contiguous(values.T), values)
-    assert contiguous(values[:, ::2]).flags.c_contiguous
-    swapped = contiguous(values.astype(">f8"))
-    assert swapped.dtype.isnative
-    np.testing.assert_array_equal(swapped, values)

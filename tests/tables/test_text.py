@@ -37,7 +37,7 @@ def test_separators_line_ends_and_encodings():
         assert guessed == encoding.startswith("cp")
 
 
-def test_numbers_with_commas_signs_and_thousands():
+def test_numbers_with_commas_and_missing_tokens():
     for separator in ";\t |":
         table = read(f"x{separator}y\n1,5{separator}2\n,25{separator}-3,75e1\n")
         assert table.values.tolist() == [[1.5, 2], [0.25, -37.5]]
@@ -56,28 +56,6 @@ def test_numbers_with_commas_signs_and_thousands():
         table = read(text)
         assert table.values.tolist() == expected, text
         assert table.notes == ("commas were read as thousands separators",)
-
-
-def test_blanks_quotes_comments_and_headers():
-    table = read("   1.0   2.0\t3.0  \n  4.0   5.0   6.0\n")
-    assert table.values.tolist() == [[1, 2, 3], [4, 5, 6]]
-    assert table.feature_names is None
-    table = read('name,"a, b","c\nd"\n"x, y",1,2\n"z\n",3,4\n')
-    assert table.feature_names == ("a, b", "c\nd")
-    assert table.row_names == ("x, y", "z\n")
-    table = read('"first  name" "b c"\n1 2\n')
-    assert table.feature_names == ("first  name", "b c")
-    table = read("# made by a machine\n# x y\n1 2\n3 4\n")
-    assert table.feature_names == ("x", "y")
-    assert "1 comment line was left out at the top" in table.notes
-    assert read("#id\tx\na\t1\nb\t2\n").feature_names == ("x",)
-    assert read("# one\n# two words here\nx,y\n1,2\n").feature_names == ("x", "y")
-    table = read('"Murder" "Rape"\n"Alabama" 13.2 21.2\n"New York" 10 44.5\n')
-    assert table.feature_names == ("Murder", "Rape")
-    assert table.row_names == ("Alabama", "New York")
-
-
-def test_missing_tokens_and_marks():
     for token in ("", "NA", "NaN", "nan", "null", "?", " NA "):
         values = read(f"x,y\n1,{token}\n3,4\n").values
         np.testing.assert_array_equal(values, [[1, np.nan], [3, 4]])
@@ -99,7 +77,26 @@ def test_missing_tokens_and_marks():
         assert "na_values" not in str(caught.value)
 
 
-def test_header_and_lines_before_it():
+def test_blanks_quotes_comments_and_headers():
+    table = read("   1.0   2.0\t3.0  \n  4.0   5.0   6.0\n")
+    assert table.values.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert table.feature_names is None
+    table = read('name,"a, b","c\nd"\n"x, y",1,2\n"z\n",3,4\n')
+    assert table.feature_names == ("a, b", "c\nd")
+    assert table.row_names == ("x, y", "z\n")
+    table = read('"first  name" "b c"\n1 2\n')
+    assert table.feature_names == ("first  name", "b c")
+    table = read("# made by a machine\n# x y\n1 2\n3 4\n")
+    assert table.feature_names == ("x", "y")
+    assert "1 comment line was left out at the top" in table.notes
+    assert read("#id\tx\na\t1\nb\t2\n").feature_names == ("x",)
+    assert read("# one\n# two words here\nx,y\n1,2\n").feature_names == ("x", "y")
+    table = read('"Murder" "Rape"\n"Alabama" 13.2 21.2\n"New York" 10 44.5\n')
+    assert table.feature_names == ("Murder", "Rape")
+    assert table.row_names == ("Alabama", "New York")
+
+
+def test_headers_and_rows_of_any_number():
     for text, names in [
         ("x,y\n1,2\n", ("x", "y")),
         ("1,2\n3,4\n", None),
@@ -120,6 +117,27 @@ def test_header_and_lines_before_it():
             assert (table.feature_names, table.values.tolist()) == (("x", "y"), [[1, 2], [3, 4]]), top
     with pytest.raises(DataError, match=r"x\.csv, line 4: 1 field where 2 are expected \("):
         read("# one\nx,y\n1,2\n3\n")
+    assert read("x\n1\n2\n").values.tolist() == [[1], [2]]
+    assert read("1.5\n2\n").values.tolist() == [[1.5], [2]]
+    # Padding makes a row longer than a block without making the table wide.
+    long = ",".join(f"{' ' * 800_000}{number}" for number in range(3))
+    values = read("\n".join(["1,2,3"] * 20 + [long])).values
+    assert values.shape == (21, 3)
+    assert values[20].tolist() == [0, 1, 2]
+    values = np.arange(200_000.0).reshape(-1, 2) / 7
+    text = "\n".join(f"{a!r},{b!r}" for a, b in values.tolist())
+    np.testing.assert_array_equal(read(text).values, values)
+    packed = gzip.compress(b"1,2\n", mtime=0)
+    assert read(packed).values.tolist() == [[1, 2]]
+    for damaged in (packed[:-6], packed[:12]):
+        with pytest.raises(FileError, match=r"gzip\) cannot be read: it is truncated"):
+            read(damaged)
+    rows = "".join(f"e{row},{row}\n" for row in range(40_000))
+    data = f"name,x\n{rows}\xe9,5\n".encode("cp1252")
+    table = read(data)
+    assert table.row_names[-2:] == ("e39999", "\xe9")
+    assert table.notes[0] == "the text is not UTF-8 and was read as Windows-1252 (Western European)"
+    assert read(data, label="e5", transpose=True).row_names[-1] == "\xe9"
 
 
 def test_titles_of_plink_stand_above_text_alone(tmp_path):
@@ -153,30 +171,6 @@ def test_text_that_is_refused():
         read(b"1,2\n\x00\x00")
     with pytest.raises(FileError, match=r"x\.csv begins as UTF-16 text but is damaged or cut off\."):
         read(b"\xff\xfea")
-
-
-def test_rows_of_any_number_gzip_and_late_letters():
-    assert read("x\n1\n2\n").values.tolist() == [[1], [2]]
-    assert read("1.5\n2\n").values.tolist() == [[1.5], [2]]
-    # Padding makes a row longer than a block without making the table wide.
-    long = ",".join(f"{' ' * 800_000}{number}" for number in range(3))
-    values = read("\n".join(["1,2,3"] * 20 + [long])).values
-    assert values.shape == (21, 3)
-    assert values[20].tolist() == [0, 1, 2]
-    values = np.arange(200_000.0).reshape(-1, 2) / 7
-    text = "\n".join(f"{a!r},{b!r}" for a, b in values.tolist())
-    np.testing.assert_array_equal(read(text).values, values)
-    packed = gzip.compress(b"1,2\n", mtime=0)
-    assert read(packed).values.tolist() == [[1, 2]]
-    for damaged in (packed[:-6], packed[:12]):
-        with pytest.raises(FileError, match=r"gzip\) cannot be read: it is truncated"):
-            read(damaged)
-    rows = "".join(f"e{row},{row}\n" for row in range(40_000))
-    data = f"name,x\n{rows}\xe9,5\n".encode("cp1252")
-    table = read(data)
-    assert table.row_names[-2:] == ("e39999", "\xe9")
-    assert table.notes[0] == "the text is not UTF-8 and was read as Windows-1252 (Western European)"
-    assert read(data, label="e5", transpose=True).row_names[-1] == "\xe9"
 
 
 def test_a_ragged_table_names_the_line_and_its_number_of_fields():

@@ -79,27 +79,6 @@ def test_kaiser_the_broken_stick_and_the_elbow_are_their_formulas():
         assert_allclose(choice.evidence["stick_piece"].sum(), 1.0)
 
 
-def test_fractions_and_errors_are_those_of_the_reconstruction():
-    for name, fraction in product(SPECTRA, [0.01, 0.5, 0.9, 0.999]):
-        values = np.array(SPECTRA[name])
-        reached = [k for k in range(values.size + 1) if values[:k].sum() >= (fraction - 1e-12) * values.sum()]
-        assert fraction_rule(scree(values), fraction).number == reached[0]
-    for known in [None, 4]:
-        X = spectrum_matrix(40, 8, [9, 5, 3, 1, 0.5, 0.2], seed=0, mean=3.0)
-        C = X - X.mean(axis=0)
-        U, s, Vt = np.linalg.svd(C, full_matrices=False)
-        errors = [np.sqrt(np.mean((C - (U[:, :k] * s[:k]) @ Vt[:k]) ** 2)) for k in range(9)]
-        part = scree(s**2 / 39, known=known, n=40)
-        choice = rmse_rule(part, 0.1)
-        assert_allclose(choice.evidence["rmse"], errors[: choice.evidence["rmse"].size], atol=1e-8)
-        assert choice.number == next(k for k in range(9) if errors[k] <= 0.1)
-        for k in range(1, 5):
-            assert rmse_rule(part, errors[k]).number == k
-            assert rmse_rule(part, errors[k] * 0.999).number == min(k + 1, 4 if known else 9)
-        assert rmse_rule(part, 10.0).number == 0
-        assert rmse_rule(part, 10.0).sentence.startswith("The mean alone has a root-mean-square error")
-
-
 def test_parts_of_spectra_and_what_does_not_vary():
     part = scree([5.0, 4, 3, 0.1, 0.1, 0.1, 0.1], known=2)
     assert not part.whole
@@ -125,7 +104,7 @@ def test_parts_of_spectra_and_what_does_not_vary():
     assert raw.size == 4
 
 
-def test_a_choice_prints_its_evidence():
+def test_fractions_and_errors_are_those_of_the_reconstruction_and_printed():
     choice = kaiser(scree(SPECTRA["separated"]))
     lines = str(choice).splitlines()
     assert lines[0] == (
@@ -137,3 +116,21 @@ def test_a_choice_prints_its_evidence():
     long = kaiser(scree(np.linspace(2, 1, 50)))
     assert str(long).endswith("... and 30 more")
     assert str(ComponentChoice("cv", None, {}, "Too few.")) == "cv: no answer. Too few."
+    for name, fraction in product(SPECTRA, [0.01, 0.5, 0.9, 0.999]):
+        values = np.array(SPECTRA[name])
+        reached = [k for k in range(values.size + 1) if values[:k].sum() >= (fraction - 1e-12) * values.sum()]
+        assert fraction_rule(scree(values), fraction).number == reached[0]
+    for known in [None, 4]:
+        X = spectrum_matrix(40, 8, [9, 5, 3, 1, 0.5, 0.2], seed=0, mean=3.0)
+        C = X - X.mean(axis=0)
+        U, s, Vt = np.linalg.svd(C, full_matrices=False)
+        errors = [np.sqrt(np.mean((C - (U[:, :k] * s[:k]) @ Vt[:k]) ** 2)) for k in range(9)]
+        part = scree(s**2 / 39, known=known, n=40)
+        choice = rmse_rule(part, 0.1)
+        assert_allclose(choice.evidence["rmse"], errors[: choice.evidence["rmse"].size], atol=1e-8)
+        assert choice.number == next(k for k in range(9) if errors[k] <= 0.1)
+        for k in range(1, 5):
+            assert rmse_rule(part, errors[k]).number == k
+            assert rmse_rule(part, errors[k] * 0.999).number == min(k + 1, 4 if known else 9)
+        assert rmse_rule(part, 10.0).number == 0
+        assert rmse_rule(part, 10.0).sentence.startswith("The mean alone has a root-mean-square error")

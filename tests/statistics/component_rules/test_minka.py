@@ -39,26 +39,7 @@ def scree_of(X, known=None):
     return Scree(values[:known], float(values.sum()), n, d, d, degrees=n - 1)
 
 
-def test_the_evidence_is_that_of_the_formula_and_finds_what_was_planted():
-    for n, d in [(50, 2), (60, 9), (21, 20), (500, 30)]:
-        values = scree_of(table(n, d, 1, seed=d)).values
-        result = log_evidence(values, n)
-        # Only ratios of eigenvalues matter, so what is left is a constant.
-        expected = np.array([definition(values / values[0], k, n) for k in range(1, d)])
-        assert_allclose(result, expected, rtol=1e-11, atol=1e-9)
-        assert_allclose(log_evidence(values * 1e-200, n), result, rtol=1e-9)
-        assert_allclose(log_evidence(values, n, 1), result[:1])
-    choice = minka(scree_of(table(400, 20, 4, seed=1)))
-    assert choice.number == 4
-    assert choice.evidence["components"].tolist() == list(range(1, 20))
-    assert "largest at 4" in choice.sentence
-    for shape in [(10, 10), (10, 30)]:
-        choice = minka(scree_of(table(*shape, 2, seed=3)))
-        assert choice.number is None
-        assert f"there are 10 rows x {shape[1]} columns" in choice.sentence
-
-
-def test_parts_of_the_spectrum_and_data_without_noise():
+def test_the_evidence_is_that_of_the_formula_also_of_parts():
     X = table(400, 20, 4, seed=2)
     part = minka(scree_of(X, known=8))
     assert (part.number, part.at_least) == (4, False)
@@ -84,3 +65,19 @@ def test_parts_of_the_spectrum_and_data_without_noise():
     assert choose_components(X)["mle"].number is None
     near = X * np.linspace(1, 1.01, 15)  # not equal
     assert PCA("mle").fit(near).n_components_ >= 4
+    for n, d in [(50, 2), (60, 9), (21, 20), (500, 30)]:
+        values = scree_of(table(n, d, 1, seed=d)).values
+        result = log_evidence(values, n)
+        # Only ratios of eigenvalues matter, so what is left is a constant.
+        expected = np.array([definition(values / values[0], k, n) for k in range(1, d)])
+        assert_allclose(result, expected, rtol=1e-11, atol=1e-9)
+        assert_allclose(log_evidence(values * 1e-200, n), result, rtol=1e-9)
+        assert_allclose(log_evidence(values, n, 1), result[:1])
+    choice = minka(scree_of(table(400, 20, 4, seed=1)))
+    assert choice.number == 4
+    assert choice.evidence["components"].tolist() == list(range(1, 20))
+    assert "largest at 4" in choice.sentence
+    for shape in [(10, 10), (10, 30)]:
+        choice = minka(scree_of(table(*shape, 2, seed=3)))
+        assert choice.number is None
+        assert f"there are 10 rows x {shape[1]} columns" in choice.sentence

@@ -37,28 +37,7 @@ def definition(X, rng, *, centered):
     return errors / (SPLITS * n * d)
 
 
-def test_the_errors_are_those_of_the_definition_for_any_number():
-    for centered, shape in product([True, False], [(30, 9), (9, 31), (16, 16)]):
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1])) * 3
-        X += rng.standard_normal(shape) + 5
-        result = bi_cross_validation(X, factors_of, np.random.default_rng(1), centered=centered)
-        expected = definition(X, np.random.default_rng(1), centered=centered)
-        assert_allclose(result.evidence["held_out_error"], expected, rtol=1e-9)
-        assert result.number == int(np.argmin(expected))
-    rng = np.random.default_rng(2)
-    X = 3 * rng.standard_normal((200, 20)) @ rng.standard_normal((20, 90)) + rng.standard_normal((200, 90))
-    result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
-    assert result.number == 20
-    assert result.evidence["components"].tolist() == list(range(33))
-    rng = np.random.default_rng(6)
-    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 5)) * 9 + 0.1 * rng.standard_normal((40, 5))
-    result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
-    assert result.number == 2
-    assert result.sentence.endswith("More than 2 cannot be tried with half of the data.")
-
-
-def test_ranks_without_noise_and_halves_that_are_large_enough():
+def test_the_errors_are_those_of_the_definition_for_any_rank():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 20))
     assert bi_cross_validation(X, factors_of, np.random.default_rng(0)).number == 3
@@ -81,3 +60,21 @@ def test_ranks_without_noise_and_halves_that_are_large_enough():
     )
     name = "held_out_error"
     assert_allclose(rough.evidence[name], fine.evidence[name], rtol=1e-4)
+    for centered, shape in product([True, False], [(30, 9), (9, 31), (16, 16)]):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1])) * 3
+        X += rng.standard_normal(shape) + 5
+        result = bi_cross_validation(X, factors_of, np.random.default_rng(1), centered=centered)
+        expected = definition(X, np.random.default_rng(1), centered=centered)
+        assert_allclose(result.evidence["held_out_error"], expected, rtol=1e-9)
+        assert result.number == int(np.argmin(expected))
+    rng = np.random.default_rng(2)
+    X = 3 * rng.standard_normal((200, 20)) @ rng.standard_normal((20, 90)) + rng.standard_normal((200, 90))
+    result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
+    assert result.number == 20
+    assert result.evidence["components"].tolist() == list(range(33))
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 5)) * 9 + 0.1 * rng.standard_normal((40, 5))
+    result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
+    assert result.number == 2
+    assert result.sentence.endswith("More than 2 cannot be tried with half of the data.")
