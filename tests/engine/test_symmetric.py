@@ -15,11 +15,8 @@ from helpers import SymmetricProblem, spectrum_matrix, with_spectrum
 
 def test_eigenpairs_of_a_matrix_all_or_few():
     for m in [1, 2, 40, 300]:
-        for A in (
-            with_spectrum(np.linspace(3, -1, m))[0],
-            with_spectrum(0.9 ** np.arange(m))[0],
-            np.zeros((m, m)),
-        ):
+        for values in (np.linspace(3, -1, m), 0.9 ** np.arange(m), np.zeros(m)):
+            A = with_spectrum(values)[0]
             before = A.copy()
             exact = np.linalg.eigvalsh(A)[::-1]
             assert_allclose(eigenvalues(A), exact, atol=1e-13)
