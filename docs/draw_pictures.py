@@ -118,7 +118,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "directions": plane,
     "biplot": lambda: figures.biplot(wine()[1], wine()[0], hue="cultivar"),
     "loadings": lambda: figures.loadings(wine()[1], ["PC1", "PC2"]),
-    "correlation_circle": lambda: figures.correlation_circle(wine()[1], wine()[0]),
+    "correlation_circle": lambda: figures.correlation_circle(wine()[1]),
     "scree": lambda: figures.scree(wine()[1], choose_components(wine()[1], wine()[0], random_state=0)),
     "eigenvalues": lambda: figures.eigenvalues(wine()[1]),
     "stability": lambda: figures.stability(stability(wine()[1], wine()[0], n_resamples=200, random_state=0)),

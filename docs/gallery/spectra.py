@@ -23,7 +23,7 @@ table = pd.DataFrame(spectra, columns=[f"{value} nm" for value in wavelength])
 # move. Names of columns that are numbers with a unit become the axis.
 
 pca = PCA(2).fit(table)
-figures.loadings(pca, position="wavelength (nm)")
+figures.loadings(pca).set_xlabel("wavelength (nm)")
 
 # %%
 # The colour is the position of the peak. It changes along PC2, and hardly along PC1.

@@ -9,6 +9,7 @@ Points on a circle satisfy an equation, but not a linear one. PCA finds nothing:
 from itertools import product
 from math import comb
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_circles
 
@@ -86,14 +87,16 @@ radius = lifted @ [1, 0, 1]
 assert radius[ring == 1].max() < radius[ring == 0].min()
 lifted_pca = PCA().fit(lifted)
 assert np.allclose(np.abs(lifted_pca.components_[2]), [0.694, 0.029, 0.719], atol=5e-4)
-figures.directions(lifted_pca, lifted, hue=np.where(ring, "inner", "outer"), view=(20, 10))
+space = plt.figure(layout="constrained").add_subplot(projection="3d", azim=20, elev=10)
+space.scatter(*lifted.T, c=ring, cmap="coolwarm")
+space.quiver(*lifted_pca.mean_, *lifted_pca.components_[2], length=0.5, color="black")  # PC3
 
 # %%
 # A curved sheet in space
 # -----------------------
 #
 # Points on a paraboloid :math:`f_3 = f_1^2 + f_2^2` lie on a curved sheet of two dimensions. The best
-# plane, through :math:`m` along :math:`u_1` and :math:`u_2`, is outlined; it misses them by the thin lines.
+# plane, through :math:`m` along :math:`u_1` and :math:`u_2`, is outlined; it misses them.
 # With the feature :math:`f_1^2 + f_2^2` added, the sheet is a plane, and a null direction says so.
 
 rng = np.random.default_rng(0)
@@ -101,7 +104,10 @@ flat = rng.uniform(-1, 1, (80, 2))
 sheet = np.column_stack([flat, (flat**2).sum(axis=1)])
 sheet_pca = PCA().fit(sheet)
 law = gramian.relations(sheet)[0]
-figures.directions(sheet_pca, sheet, names=["u₁", "u₂", "u₃"], law=law, view=(30, 12))
+space = plt.figure(layout="constrained").add_subplot(projection="3d", azim=30, elev=12)
+space.scatter(*sheet.T)
+corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)])
+space.plot(*(sheet_pca.mean_ + corners @ sheet_pca.components_[:2]).T)
 
 # %%
 

@@ -146,13 +146,9 @@ def test_groups():
     many = [f"p{i:02}" for i in range(20)] + ["p07"] * 5
     groups = Groups.of(many, 25)
     assert len(groups.kinds) == 20
-    colours = groups.colours()
-    assert [kind for kind in groups.classes if colours[kind] != style.GREY] == [f"p{i:02}" for i in range(8)]
-    assert len(set(colours.values())) == 10  # with grey, and that of rows without a class
-    styles = Groups.of(many, 25, what="style")
-    assert len(styles.kinds) == 8
-    assert styles.kinds[-1] == "13 others"
-    assert "p07" in styles.kinds
+    colours, markers = groups.colours(), groups.markers()
+    assert len(set(colours.values())) == 9  # with that of rows without a class
+    assert len({(colours[kind], markers[kind]) for kind in groups.classes}) == 20
     assert Groups.of(np.array([np.nan] * 3 + list(range(15))), 18).kinds == ()
 
 
@@ -300,13 +296,15 @@ def test_colour_and_marker_by_two_groupings(pca, X):
     by_names = figures.biplot_data(pca, table, hue="dose", style="kit").columns
     assert by_names["style"][:3] == ["0", "1", "0"]
     both = legend_of(pca.plot(X, hue=["u", "v"] * 10, style=site))
-    assert both == ["u", "a", "v", "b", "", "c", "", "no label"]  # in columns, with a row for each grouping
+    assert both == ["u", "no label", "v", "a", "b", "c"]  # in columns
     assert usual_hue(Table(X, metadata={"kit": np.arange(20) % 2})) == "kit"
     two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
     assert usual_hue(two) == "site"  # a second grouping only where somebody asks
     assert usual_hue(Table(X, labels=site)) is site
     with pytest.raises(ParameterError, match="style has 19 distinct numbers, but markers are for"):
         figures.scores(pca, X, style=dose)
+    with pytest.raises(ParameterError, match=r"style has 20 classes, but there are 8 markers\. Use hue"):
+        figures.scores(pca, X, style=[f"p{i}" for i in range(20)])
     with pytest.raises(ParameterError, match="is not a column of the data:"):
         figures.scores(pca, table, style="plate")
 

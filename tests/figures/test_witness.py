@@ -20,7 +20,7 @@ def test_points_and_weights_give_the_negative_sum(expression, features):
     assert [len(dots.get_offsets()) for dots in ax.collections] == [(v >= 0).sum(), (v < 0).sum()]
     areas = np.concatenate([dots.get_sizes() for dots in ax.collections])
     np.testing.assert_allclose(sorted(areas / areas.max()), sorted(np.abs(v) / np.abs(v).max()))
-    assert [text.get_text() for text in ax.texts] == data.columns["name"].tolist()
+    assert [text.get_text() for text in ax.texts] == data.columns["name"]
     assert f"{report.witness.quadratic_form:.4g}" in data.notes[0]
     assert ("first two of 3" in data.notes[1]) == (features == 3)
     assert ax.get_xlabel() == "first coordinate"

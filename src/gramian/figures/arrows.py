@@ -77,7 +77,7 @@ class Arrows:
         # Axes of equal units, when they know their size, may cut limits to the range of the data around 0.
         ax.update_datalim([*tips, *-tips])
         tips = tips[: len(names)]
-        labels.block(tips, arrows=True)
+        labels.block((np.linspace(0, 1, 60)[:, None, None] * tips).reshape(-1, 2))
         labels.add(tips, names, kind="arrows", what="arrow name", alpha=1, weight="bold")
         few = len(self.names) > MOST
         said = [about, f"The {MOST} longest of {len(self.names):,} arrows." if few else ""]

@@ -57,13 +57,10 @@ class LoadingsData(Data):
     kind: Kind
     value_title: str
 
-    def of_components(self) -> dict[str, dict[str, Any]]:
-        """Return what is drawn of each component, such as "PC1 (44.3 %)"."""
-        titles = np.array(self.columns["component"], dtype=object)
-        return {
-            title: {name: np.asarray(values)[titles == title] for name, values in self.columns.items()}
-            for title in dict.fromkeys(titles)
-        }
+    def of_components(self) -> dict[str, Any]:
+        """Return the columns, the positions and the loadings that are drawn of each component."""
+        titles, *parts = (np.array(values, dtype=object) for values in self.columns.values())
+        return {title: [part[titles == title] for part in parts] for title in dict.fromkeys(titles)}
 
 
 def loadings_data(
@@ -72,13 +69,12 @@ def loadings_data(
     *,
     kind: str = "auto",
     data: Any = None,
-    position: str = "column",
 ) -> LoadingsData:
     """Return what :func:`loadings` draws, whose arguments these are.
 
     Parameters
     ----------
-    model, components, kind, data, position
+    model, components, kind, data
         As of :func:`loadings`.
 
     Returns
@@ -109,8 +105,7 @@ def loadings_data(
     )
     result = _loadings_data(names, titles, values, kind, what)
     note = f"{what.capitalize()}{unit}; {len(places)} of {k} components."
-    x = position if kind == "lines" and position != "column" else result.x
-    return replace(result, notes=[note, *result.notes], x=x)
+    return replace(result, notes=[note, *result.notes])
 
 
 def _loadings_data(
@@ -170,8 +165,6 @@ def loadings(data: LoadingsData, ax: Any, **artist: Any) -> Any:
         even steps. For all others it takes bars.
     data : array-like of shape (n_samples, n_features), optional
         The data of the fit: draws correlations of columns with scores instead of entries of unit vectors.
-    position : str
-        Title of the axis of the columns, such as "wavelength (nm)"; by default the unit in their names.
     title : str or None, default="auto"
         By default none.
     ax : matplotlib.axes.Axes or array of them, optional
@@ -247,7 +240,7 @@ def rotation(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
 
 def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
     parts = data.of_components()
-    count, most = len(parts), max(len(one["column"]) for one in parts.values())
+    count, most = len(parts), max(len(names) for names, _, _ in parts.values())
     side = width_of([style.drawable(name, LONGEST) for name in data.columns["column"]], "ytick.labelsize") + 3
     across = max(1, min(count, FIRST, int(style.width_mm() // (side + PANEL)))) if ax is None else count
     rows = -(-count // across)
@@ -255,27 +248,26 @@ def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
     for spare in axes[count:]:
         spare.set_visible(False)
     edges = style.limits(data.columns["loading"], zero=True, margin=0.04)
-    for panel, (title, part) in zip(axes, parts.items(), strict=False):
-        bars(panel, part["loading"], part["column"], **barh)
+    for panel, (title, (names, _, values)) in zip(axes, parts.items(), strict=False):
+        bars(panel, values, names, **barh)
         panel.set_xlim(edges)
         style.words(panel, title=title)
     return axes[0] if count == 1 else axes[:count]
 
 
 def _heat(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
-    parts = data.of_components()
-    values = np.stack([part["loading"] for part in parts.values()], axis=1)
+    titles = list(dict.fromkeys(data.columns["component"]))
+    values = data.columns["loading"].reshape(len(titles), -1).T
     bound = float(np.abs(values).max()) or 1.0
     look = {"cmap": "PuOr", "vmin": -bound, "vmax": bound} | imshow
-    return heat_map(ax, values, next(iter(parts.values()))["column"], list(parts), data.value_title, **look)
+    return heat_map(ax, values, data.columns["column"][: len(values)], titles, data.value_title, **look)
 
 
 def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
     ax, parts = style.subplots(ax=ax, height_mm=0.6 * style.width_mm()), data.of_components()
     style.zero_lines(ax, x=False)
-    drawn = []
-    for part, look in zip(parts.values(), LINES(), strict=False):
-        drawn += ax.plot(part["position"], part["loading"], **look | {"linewidth": 1.0} | plot)
+    ax.set_prop_cycle(LINES)
+    drawn = [ax.plot(at, values, **{"linewidth": 1.0} | plot)[0] for _, at, values in parts.values()]
     if len(drawn) > 1:
         style.legend(ax, drawn, list(parts))
     ax.margins(x=0.01)
@@ -390,12 +382,12 @@ def _pair(model: Any, components: Any) -> list[int]:
     return places
 
 
-def correlation_circle_data(model: Any, X: Any = None, *, components: Sequence[int | str] = (1, 2)) -> Data:
+def correlation_circle_data(model: Any, *, components: Sequence[int | str] = (1, 2)) -> Data:
     """Return what :func:`correlation_circle` draws, whose arguments these are.
 
     Parameters
     ----------
-    model, X, components
+    model, components
         As of :func:`correlation_circle`.
 
     Returns
@@ -413,19 +405,15 @@ def correlation_circle_data(model: Any, X: Any = None, *, components: Sequence[i
     [1.0, 0.999, 0.021, 0.084]
     """
     places = _pair(model, components)
-    if X is None:
-        known = linear_columns(model, model.n_components_).statistics
-        if "correlation" not in known:
-            raise DataError("The model subtracts no mean, so it knows no correlations. Pass the data.")
-        result = known["correlation"][:, places]
-    else:
-        result = correlations(model, X)[:, places]
+    known = linear_columns(model, model.n_components_).statistics
+    if "correlation" not in known:
+        raise DataError(
+            "The model subtracts no mean, so it knows no correlations. Draw loadings with data=X."
+        )
+    result = known["correlation"][:, places]
     squares = np.square(result).sum(axis=1)
     mean = 100 * float(np.mean(squares))
-    note = (
-        f"The two components explain {mean:.3g} % of a variable's variance on average; "
-        "variables fully represented by these two components touch the circle."
-    )
+    note = f"The two explain {mean:.3g} % of a variable's variance on average, and all of one at the circle."
     columns = {"column": feature_names_of(model)}
     columns |= {f"PC{place + 1}": result[:, j] for j, place in enumerate(places)} | {"squares": squares}
     x, y = (f"correlation with {axis_title(model, place)}" for place in places)
@@ -440,8 +428,6 @@ def correlation_circle(data: Data, ax: Any, **circle: Any) -> Any:
     ----------
     model : fitted PCA
         The model whose components are correlated with columns.
-    X : array-like of shape (n_samples, n_features), optional
-        The data of the fit; by default the standard deviations that the model keeps.
     components : pair of int or str, default=(1, 2)
         Components.
     title : str or None, default="auto"
@@ -459,7 +445,7 @@ def correlation_circle(data: Data, ax: Any, **circle: Any) -> Any:
     Raises
     ------
     DataError
-        For a model of second moments (``center=False``) without ``X``.
+        For a model of second moments (``center=False``).
     ParameterError
         For an unknown component.
 

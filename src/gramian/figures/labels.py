@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.artist import Artist, allow_rasterization
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
@@ -29,16 +28,6 @@ ANGLES = 2 * np.pi * np.arange(16) / 16
 AROUND = np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
 SIDES = AROUND / np.abs(AROUND).max(axis=1, keepdims=True)
 COSTS = 3 * np.abs(SIDES).min(axis=1) - 0.5 * SIDES[:, 0]
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Labels of one kind: their points, their texts, and what they name."""
-
-    points: FloatArray
-    texts: list[Text]
-    kind: str
-    what: str
 
 
 class Labels(Artist):  # type: ignore[misc]
@@ -68,26 +57,21 @@ class Labels(Artist):  # type: ignore[misc]
         self.set_zorder(6)
         self.set_in_layout(False)
         ax.add_artist(self)
-        self.groups: list[Group] = []
-        self.obstacles, self.arrows = np.empty((0, 2)), np.empty((0, 2))
+        self.groups: list[tuple[FloatArray, list[Text], str, str]] = []
+        self.obstacles = np.empty((0, 2))
         self.drawn: list[Artist] = []
 
     def sentence(self) -> str:
         """Return how many labels of each kind are hidden."""
         said = []
-        for group in self.groups:
-            every, shown = len(group.texts), sum(text in self.drawn for text in group.texts)
-            if shown < every:
-                said.append(f"{every - shown} of {counted(every, group.what)} hidden to avoid overlap.")
+        for _, texts, _, what in self.groups:
+            hidden = sum(text not in self.drawn for text in texts)
+            said += [f"{hidden} of {counted(len(texts), what)} hidden to avoid overlap."] if hidden else []
         return " ".join(said)
 
-    def block(self, points: FloatArray, arrows: bool = False) -> None:
-        """Keep labels off points of shape (n, 2), or off arrows from the origin to them."""
-        if arrows:
-            along = np.linspace(0, 1, 60)[:, None, None] * points
-            self.arrows = np.vstack([self.arrows, along.reshape(-1, 2)])
-        else:
-            self.obstacles = np.vstack([self.obstacles, points])
+    def block(self, points: FloatArray) -> None:
+        """Keep labels off points of shape (n, 2)."""
+        self.obstacles = np.vstack([self.obstacles, points])
 
     def add(
         self,
@@ -114,43 +98,36 @@ class Labels(Artist):  # type: ignore[misc]
         ground = {"facecolor": self.axes.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 0.3}
         look |= {"transform": IdentityTransform(), "figure": self.get_figure(), "bbox": ground} | style.PLAIN
         made = [Text(0, 0, style.drawable(texts[place], 28), **look) for place in there]
-        self.groups.append(Group(np.asarray(points, dtype=float)[there], made, kind, what))
+        self.groups.append((np.asarray(points, dtype=float)[there], made, kind, what))
 
-    @allow_rasterization  # type: ignore[untyped-decorator]
     def draw(self, renderer: Any) -> None:
         """Place the labels and draw them."""
-        if not self.get_visible():
-            return
         self._place(renderer)
         for one in self.drawn:
             one.draw(renderer)
-        self.stale = False
 
     def _place(self, renderer: Any) -> None:
         scale, frame = float(renderer.points_to_pixels(1.0)), self.axes.bbox
         legend = self.axes.get_legend()
         boxes = np.array([] if legend is None else legend.get_window_extent(renderer).extents).reshape(-1, 4)
-        dots, arrows, origin = map(self._pixels, (self.obstacles, self.arrows, np.zeros((1, 2))))
-        self.drawn = []
-        for group in self.groups:
-            points = self._pixels(group.points)
-            sizes = [label.get_window_extent(renderer).size for label in group.texts]
-            halves = np.array(sizes).reshape(-1, 2) / 2 + GAP * scale
-            order, extreme = _order(points, frame.bounds, group.kind)
+        origin, dots, self.drawn = self._pixels(np.zeros(2))[0], self._pixels(self.obstacles), []
+        for given, texts, kind, _ in self.groups:
+            points = self._pixels(given)
+            order, extreme = _order(points, frame.bounds, kind)
             for place in order[np.isfinite(points[order]).all(axis=1)]:
-                at, half, must = points[place], halves[place], group.kind != "points" or extreme[place]
-                away = at - origin[0] if group.kind == "arrows" else np.zeros(2)
-                moves, costs = _candidates(half, scale, away, must, group.kind == "groups")
+                half = texts[place].get_window_extent(renderer).size / 2 + GAP * scale
+                at, must = points[place], kind != "points" or extreme[place]
+                away = at - origin if kind == "arrows" else np.zeros(2)
+                moves, costs = _candidates(half, scale, away, must, kind == "groups")
                 low, high = at + moves - half, at + moves + half
                 free = (low >= frame.min).all(axis=1) & (high <= frame.max).all(axis=1)
                 free &= _covered(low, high, boxes[:, :2], boxes[:, 2:]) == 0
                 low, high, moves, costs = low[free], high[free], moves[free], costs[free]
                 covered = _covered(low, high, dots - DOT * scale, dots + DOT * scale)
-                covered = covered + 3 * _covered(low, high, arrows - 0.5 * scale, arrows + 0.5 * scale)
                 if len(covered) and (must or covered.min() == 0):
-                    best = int(np.argmin(costs + WEIGHTS[group.kind] * covered))
+                    best = int(np.argmin(costs + WEIGHTS[kind] * covered))
                     boxes = np.vstack([boxes, [*low[best], *high[best]]])
-                    self._set(group.texts[place], at, at + moves[best], half - GAP * scale, scale)
+                    self._set(texts[place], at, at + moves[best], half - GAP * scale, scale)
 
     def _set(self, label: Text, at: Any, centre: Any, half: Any, scale: float) -> None:
         label.set_position((centre[0], centre[1]))

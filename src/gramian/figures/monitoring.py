@@ -12,10 +12,10 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from gramian.answers.explanation import SHOWN, Explanation
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly, number, percent
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError
 from gramian.figures import style
 from gramian.figures.drawing import CELL, DASHED, LONGEST, Data, bars, figure, heat_map, whole
-from gramian.figures.names import numbers_of, row_names_of
+from gramian.figures.names import numbers_of
 from gramian.models.events import ONSET
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import feature_names_of
@@ -112,31 +112,25 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
 def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
     """Return what :func:`contributions` draws; columns: column, and the contributions to T2 and SPE."""
     given = monitor_of(monitor)
-    timed = getattr(getattr(getattr(X, "index", None), "dtype", None), "kind", "") == "M"
-    given_names = X.index if timed else row_names_of(X)
-    names = [] if given_names is None else list(map(str, given_names))
-    if isinstance(row, str | date):
-        # Tables of statistics print times with a T.
-        said = str(row) if str(row) in names else str(row).replace("T", " ", 1)
-        if said not in names:
-            raise ParameterError("row", str(row), "is not the name of a row", "Give its number, from 0.")
-        place = names.index(said)
-    else:
-        place = check_integer("row", row, 0, len(numbers_of(X)) - 1)
+    result = given.statistics(X)
+    names, said = list(map(str, result["row"])), str(row)
+    said = said if said in names else said.replace(" ", "T", 1)  # as tables of statistics print times
+    named = isinstance(row, str | date) and said in names
+    advice = "Or give the name of one."
+    place = names.index(said) if named else check_integer("row", row, 0, len(names) - 1, advice)
     some = _rows(X, max(place - int(given.lags), 0), place + 1)
     parts = {name: part[-1] for name, part in given.contributions(some).items()}
-    result = given.statistics(some)
     # By the statistic that is larger relative to its limit.
-    size = np.abs(parts[max(parts, key=lambda name: float(result[name][-1] / result[f"{name} limit"][-1]))])
+    size = np.abs(
+        parts[max(parts, key=lambda name: float(result[name][place] / result[f"{name} limit"][place]))]
+    )
     top = np.argsort(-size, kind="stable")[:MOST_COLUMNS]
     columns = {"column": np.array(feature_names_of(given.model_), dtype=object)[top]}
     columns |= {name: part[top] for name, part in parts.items()}
-    last = {name: [number(result[key][-1]) for key in (name, f"{name} limit")] for name in parts}
+    last = {name: [number(result[key][place]) for key in (name, f"{name} limit")] for name in parts}
     measured = [f"{name} {value} (limit {limit})" for name, (value, limit) in last.items()]
-    numbers = getattr(X, "row_numbers", None)
-    shown = names[place] if names else place if numbers is None else numbers[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
-    return Data(columns, [f"{', '.join(measured)}.", more], title=f"Contributions to row {shown}")
+    return Data(columns, [f"{', '.join(measured)}.", more], title=f"Contributions to row {names[place]}")
 
 
 def _rows(X: Any, start: int, stop: int) -> Any:

@@ -1,4 +1,4 @@
-"""Figures in the plane, or the space, of the columns: level lines, equations, directions, whitening."""
+"""Figures in the plane of two columns: level lines, equations, directions, whitening."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contourpy import contour_generator
 from matplotlib.colors import LinearSegmentedColormap
 
 from gramian.core.arrays import as_float64
-from gramian.core.checks import check_integer, counted, evenly, number
+from gramian.core.checks import counted, evenly, number
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
 from gramian.figures import points, sheets, style
@@ -31,20 +31,17 @@ CONSTANT = 1e-9  # range of scores relative to the largest, up to which nothing 
 SHOWN = 3  # components of a model
 SCORES = LinearSegmentedColormap.from_list("scores", ["#b35806", "#f1a340", "#a0a0a0", "#998ec3", "#542788"])
 MOST_POINTS, MOST_OF_RELATION = 400, 1000
-KINDS = {2: "curve", 3: "surface"}  # where an equation between so many columns holds
-FINE, COARSE = 240, 24  # cells along each axis of the grid of an equation, in the plane and in space
-VIEW = (35.0, 25.0)
-ZOOM = 1.1  # of the space of three columns
+FINE = 240  # cells along each axis of the grid of an equation
 PANEL = 38  # millimetres, the least width of a panel
 
 
 @dataclass(frozen=True, eq=False)
 class Rows(Data):
-    """Rows in the plane or the space of columns.
+    """Rows in the plane of two columns.
 
     Attributes
     ----------
-    values : ndarray of shape (n, 2) or (n, 3)
+    values : ndarray of shape (n, 2)
     drawn : sequence of int
         The places of those that are drawn.
     hue : points.Groups
@@ -61,40 +58,13 @@ class Rows(Data):
     components = ("", "")
 
 
-def _draw_rows(ax: Any, data: Rows, scatter: dict[str, Any], *around: FloatArray, view: Any = VIEW) -> None:
+def _draw_rows(ax: Any, data: Rows, scatter: dict[str, Any], *around: FloatArray) -> None:
     """Draw the points, with limits around them and others, and units of one length if they can be."""
     points.draw_points(ax, data, **scatter)
-    every = np.concatenate([data.values, *around])
-    edges = [style.limits(column, margin=0.08) for column in every.T]
-    equal = style.is_comparable(edges)
+    edges, equal = style.equal_units(ax, style.edges_of(data.values, *around, margin=0.08))
     style.words(ax, x=data.names[0], y=data.names[1])
-    if hasattr(ax, "zaxis"):
-        ax.set_zlabel(style.drawable(data.names[2]), **style.PLAIN)
-        ax.set(xlim=edges[0], ylim=edges[1], zlim=edges[2])
-        ax.set_box_aspect(np.ptp(edges, axis=1) if equal else None, zoom=ZOOM)
-        ax.view_init(elev=view[1], azim=view[0])
-        ax.locator_params(nbins=4)
-        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-            axis.set_pane_color((1, 1, 1, 0))
-            axis.labelpad = -7
-            axis._axinfo["grid"].update(color=style.PALE, linewidth=0.5)
-    else:
-        style.set_edges(ax, style.equal_units(ax, edges)[0], equal)
+    style.set_edges(ax, edges, equal)
     style.note(ax, "" if equal else "The axes have different scales: right angles do not look right.")
-
-
-def _axes(columns: int, ax: Any, rows: int = 1, **more: Any) -> Any:
-    """Return axes, the first ones for so many columns."""
-    axes = style.subplots(rows, ax=ax, squeeze=False, **more)
-    first = axes[0, 0]
-    if columns == 3 and ax is None:
-        space = {"projection": "3d", "proj_type": "ortho", "computed_zorder": False}
-        axes[0, 0] = first.get_figure().add_subplot(first.get_subplotspec(), **space)
-        axes[0, 0].tick_params(labelsize=6, pad=-3)
-        first.remove()
-    elif columns == 3 and not hasattr(first, "zaxis"):
-        raise ParameterError("ax", allowed="must have three axes", hint='Make it with projection="3d".')
-    return axes
 
 
 # ------------------------------------------------------------- Lines of equal score
@@ -262,7 +232,7 @@ def _compared(model: Any, table: Any) -> list[Any]:
     return [model] if kind_of(model).linear or len(table.values) < 2 else [PCA(2).fit(table), model]
 
 
-# ------- The curve or surface on which an equation holds, over the points that it was computed from
+# ------------ The curve on which an equation holds, over the points that it was computed from
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,8 +241,8 @@ class Relation(Rows):
 
     Attributes
     ----------
-    holds : list of ndarray of shape (m, columns)
-        Lines on which the equation holds: the curve, or a net on the surface.
+    holds : list of ndarray of shape (m, 2)
+        Lines on which the equation holds.
     """
 
     holds: Sequence[FloatArray]
@@ -281,17 +251,16 @@ class Relation(Rows):
 def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
     """Return what :func:`relation` draws; the columns are those of the equation."""
     used, names, values = _columns_of(law), law.feature_names, as_float64(numbers_of(X))
-    if len(used) not in (2, 3):
-        problem = f"{law} is between {counted(len(used), 'column')}, and a figure shows two or three."
-        raise DataError(problem, "Draw another equation, or compute relations of two or three columns alone.")
+    if len(used) != 2:
+        problem = f"{law} is between {counted(len(used), 'column')}, and a figure shows two."
+        raise DataError(problem, "Draw another equation, or compute relations of two columns alone.")
     values = values.reshape(len(values), -1)
     if values.shape[1] != len(names):
         raise DataError(f"X has {values.shape[1]} columns, and the equation is between {len(names)}.")
     some, n, called = values[:, used], len(values), [names[j] for j in used]
     rows, hues = evenly(n, MOST_OF_RELATION), points.Groups.of(hue, n, None, X)
     said = [
-        f"It holds on the {KINDS[len(used)]}.",
-        f"The rows are {number(law.residual, 2)} away from it (root mean square).",
+        f"It holds on the curve. The rows are {number(law.residual, 2)} away from it (root mean square).",
         f"{len(rows):,} of {n:,} rows." if len(rows) < n else "",
     ]
     columns = dict(zip(called, some[rows].T, strict=True))
@@ -307,12 +276,7 @@ def _columns_of(law: Any) -> npt.NDArray[Any]:
 
 
 def zero_set(law: Any, points: FloatArray) -> list[FloatArray]:
-    """Return where an equation between two or three columns holds, in the range of points and around.
-
-    Returns
-    -------
-    list of ndarray of shape (points, columns)
-        Lines: the curve, or those in which a surface meets planes where one column is constant.
+    """Return lines on which an equation between two columns holds, in the range of points and around.
 
     Examples
     --------
@@ -324,47 +288,29 @@ def zero_set(law: Any, points: FloatArray) -> list[FloatArray]:
     True
     """
     used = _columns_of(law)
-    cells = FINE if len(used) == 2 else COARSE
-    edges = (style.limits(column, margin=0.12) for column in points.T)
-    sides = [np.linspace(low, high, cells + 1) for low, high in edges]
-    grid = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
-    rows = np.tile(law.origin, (grid[..., 0].size, 1))  # any value of columns that do not occur
-    rows[:, used] = grid.reshape(-1, len(used))
-    values = law(rows).reshape(grid.shape[:-1])
-    if len(used) == 2:
-        return _lines(sides, values.T)
-    return [
-        np.insert(line, axis, level, axis=1)
-        for axis, side in enumerate(sides)
-        for level, plane in zip(side, np.moveaxis(values, axis, 0), strict=True)
-        for line in _lines(np.delete(sides, axis, axis=0), plane.T)
-    ]
-
-
-def _draw_zero_set(ax: Any, holds: Sequence[FloatArray]) -> None:
-    thin = {"lw": 0.4, "alpha": 0.6} if hasattr(ax, "zaxis") else {"lw": 1.2}
-    for line in holds:
-        ax.plot(*line.T, color=style.VERMILION, zorder=1, **thin)
+    sides = [np.linspace(low, high, FINE + 1) for low, high in style.edges_of(points, margin=0.12)]
+    grid = np.meshgrid(*sides)
+    rows = np.tile(law.origin, (grid[0].size, 1))  # any value of columns that do not occur
+    rows[:, used] = np.stack(grid, axis=-1).reshape(-1, 2)
+    return _lines(sides, law(rows).reshape(grid[0].shape))
 
 
 @figure(relation_data)
-def relation(data: Relation, ax: Any, *, view: tuple[float, float] = VIEW, **scatter: Any) -> Any:
-    """Draw the zero set of an equation over the rows: a curve of two columns, a surface of three.
+def relation(data: Relation, ax: Any, **scatter: Any) -> Any:
+    """Draw the curve of an equation between two columns over the rows.
 
     Parameters
     ----------
     law : Relation
-        One of :func:`gramian.relations`, in which two or three columns occur.
+        One of :func:`gramian.relations`, in which two columns occur.
     X : array-like of shape (n_samples, n_features)
         The rows; at most 1000 are drawn, evenly spaced.
     hue : array-like of shape (n_samples,), optional
         As for :func:`scores`.
-    view : (float, float), default=(35, 25)
-        Of three columns, as for :func:`directions`.
     title : str, optional
         By default the equation; None for no title.
     ax : Axes, optional
-        Where to draw, by default in a new figure; for three columns with ``projection="3d"``.
+        Where to draw, by default in a new figure.
     **scatter
         As of ``Axes.scatter``.
 
@@ -387,29 +333,28 @@ def relation(data: Relation, ax: Any, *, view: tuple[float, float] = VIEW, **sca
     >>> gramian.figures.relation_data(gramian.relations(X)[0], X).title
     'x^2 + y^2 - 6 x - 4 y + 10.75 = 0'
     """
-    ax = _axes(len(data.names), ax)[0, 0]
-    _draw_zero_set(ax, data.holds)
-    _draw_rows(ax, data, scatter, view=view)
+    ax = style.subplots(ax=ax)
+    for line in data.holds:
+        ax.plot(*line.T, color=style.VERMILION, zorder=1)
+    _draw_rows(ax, data, scatter)
     points.draw_legend(ax, data, scatter)
     return ax
 
 
-# -------------- What PCA finds, in the plane or the space of the columns
+# ------------------------------- What PCA finds, in the plane of the columns
 
 
 @dataclass(frozen=True, eq=False)
-class Directions(Relation):
+class Directions(Rows):
     """What :func:`directions` draws; columns: row, the columns, their projections, and scores.
 
     Attributes
     ----------
-    mean : ndarray of shape (columns,)
-    onto : ndarray of shape (rows, columns)
+    mean : ndarray of shape (2,)
+    onto : ndarray of shape (rows, 2)
         The projections.
-    arrows : dict of str to ndarray of shape (columns,)
+    arrows : dict of str to ndarray of shape (2,)
         The ends of the arrows, which begin at the mean, by their names.
-    plane : ndarray of shape (5, columns) or (0, columns)
-        The outline of the plane of two components in space.
     scores : ScoresData
         The points on their projection.
     """
@@ -417,7 +362,6 @@ class Directions(Relation):
     mean: FloatArray
     onto: FloatArray
     arrows: dict[str, FloatArray]
-    plane: FloatArray
     scores: points.ScoresData
 
 
@@ -426,62 +370,47 @@ def directions_data(
     X: Any,
     *,
     hue: Any = None,
-    components: int | None = None,
     names: Sequence[str] | None = None,
-    law: Any = None,
 ) -> Directions:
     """Return what :func:`directions` draws."""
-    d = int(fitted(model).n_features_in_)
-    if kind_of(model) is not ModelKind.PCA or d not in (2, 3):
-        problem = "Directions are drawn for a PCA of two or three columns, and this is a "
-        hint = "Fit gramian.PCA to two or three columns, or draw a biplot."
-        raise DataError(f"{problem}{type(model).__name__} of {d}.", hint)
+    if kind_of(fitted(model)) is not ModelKind.PCA or model.n_features_in_ != 2:
+        problem = f"this is a {type(model).__name__} of {model.n_features_in_}."
+        hint = "Fit gramian.PCA to two columns, or draw a biplot."
+        raise DataError(f"Directions are drawn for a PCA of two columns, and {problem}", hint)
     k = int(model.n_components_)
-    r = min(d - 1, k) if components is None else check_integer("components", components, 1, min(2, k))
     called = component_names(k) if names is None else [str(name) for name in names]
     if len(called) != k:
         raise DataError(f"There are {len(called)} names for {k} directions. Give one for each.")
-    if law is not None and not len(_columns_of(law)) == len(law.feature_names) == d:
-        problem = f"{law} is not an equation between the {d} columns of the model."
-        raise DataError(problem, "Pass one of gramian.relations(X) in which each of them occurs.")
-    scale = np.ones(d) if model.scale_ is None else as_float64(model.scale_)
+    scale = np.ones(2) if model.scale_ is None else as_float64(model.scale_)
     unit = "" if model.scale_ is None else " / scale"
     mean, P = as_float64(model.mean_) / scale, as_float64(model.components_)
-    every = as_float64(numbers_of(X)).reshape(-1, d)
+    every = as_float64(numbers_of(X)).reshape(-1, 2)
     rows, lengths = evenly(len(every), MOST_POINTS), np.sqrt(as_float64(model.explained_variance_))
     values = every[rows] / scale
-    Z = (values - mean) @ P[:r].T
-    onto, plane = mean + Z @ P[:r], np.empty((0, d))
-    if d == 3 and r == 2:
-        (a, b), (c, e) = np.nanmin(Z, axis=0), np.nanmax(Z, axis=0)
-        plane = mean + np.array([(a, b), (c, b), (c, e), (a, e), (a, b)]) @ P[:2]
+    Z = (values - mean) @ P[:1].T
+    onto = mean + Z @ P[:1]
     hues = points.Groups.of(hue, len(every), model, X)
     hues = hues if hues.values is None else replace(hues, values=hues.values[rows])
-    titles = [*"xyz"[:d], *(f"projected {letter}" for letter in "xyz"[:d]), *component_names(r)]
+    titles = ["x", "y", "projected x", "projected y", "PC1"]
     columns = {"row": np.array(rows)} | dict(zip(titles, np.hstack([values, onto, Z]).T, strict=True))
     said = [
         f"Arrows: the roots of the variances, {', '.join(map(number, lengths))}.",
-        f"Thin lines lead to the projection on {' and '.join(called[:r])}, below.",
-        "The rectangle lies in their plane." if len(plane) else "",
-        "" if law is None else f"{law} holds on the {KINDS[d]}.",
+        f"Thin lines lead to the projection on {called[0]}, below.",
         "Unit: the scale of each column." if unit else "",
         f"{len(rows):,} of {len(every):,} rows, evenly spaced." if len(rows) < len(every) else "",
     ]
-    titles = [axis_title(model, j).replace(f"PC{j + 1}", called[j], 1) for j in range(r)]
-    scores = points.scores_data(model, mapped=Z, components=range(1, r + 1), ellipses=None)
-    scores = replace(scores, x=titles[0], y="".join(titles[1:]), hue=hues, notes=[])
-    if r == 1:  # on a line for each class
-        strips = [-hues.kinds.index(kind) for kind in hues.values] if hues.kinds else np.zeros(len(Z))
-        scores = replace(scores, values=np.column_stack([Z, strips]))
+    # On a line for each class.
+    strips = [-hues.kinds.index(kind) for kind in hues.values] if hues.kinds else np.zeros(len(Z))
+    scores = points.scores_data(model, mapped=Z, components=1, ellipses=None)
+    title = axis_title(model, 0).replace("PC1", called[0], 1)
+    scores = replace(scores, x=title, hue=hues, values=np.column_stack([Z, strips]))
     axes = [f"{name}{unit}" for name in feature_names_of(model)]
-    holds = [] if law is None else [line / scale for line in zero_set(law, every)]
     arrows = dict(zip(called, mean + lengths[:, None] * P, strict=True))
-    shown = values, np.arange(len(rows)), hues, axes, holds
-    return Directions(columns, said, *shown, mean, onto, arrows, plane, scores)
+    return Directions(columns, said, values, np.arange(len(rows)), hues, axes, mean, onto, arrows, scores)
 
 
 @figure(directions_data)
-def directions(data: Directions, ax: Any, *, view: tuple[float, float] = VIEW, **scatter: Any) -> Any:
+def directions(data: Directions, ax: Any, **scatter: Any) -> Any:
     """Draw the principal directions over the points, and the points on their projection.
 
     Arrows begin at the mean. Their lengths are the standard deviations of the scores, the roots of the
@@ -490,26 +419,17 @@ def directions(data: Directions, ax: Any, *, view: tuple[float, float] = VIEW, *
     Parameters
     ----------
     model : fitted PCA
-        Of two or three columns.
-    X : array-like of shape (n_samples, 2) or (n_samples, 3)
+        Of two columns.
+    X : array-like of shape (n_samples, 2)
         At most 400 rows are drawn, evenly spaced.
     hue : array-like of shape (n_samples,) or str, optional
         As for :func:`scores`.
-    components : int, optional
-        Number of components to project on, 1 or 2; by default one less than the columns.
     names : sequence of str, optional
         Names of all directions in the figure, such as ``["u₁", "u₂"]``; by default PC1, PC2, ...
-    law : Relation, optional
-        Of :func:`gramian.relations`, in which all columns occur: its curve or surface is drawn too, as by
-        :func:`relation`.
-    view : (float, float), default=(35, 25)
-        Azimuth and elevation, in degrees, from which three columns are seen, by a projection in which
-        parallels remain parallel.
     title : str, optional
         A title of the figure; by default it has none.
     ax : two Axes, optional
-        For the points, of three columns with ``projection="3d"``, and for the projection; by default in a new
-        figure.
+        For the points, and for the projection; by default in a new figure.
     **scatter
         As of ``Axes.scatter``.
 
@@ -521,9 +441,7 @@ def directions(data: Directions, ax: Any, *, view: tuple[float, float] = VIEW, *
     Raises
     ------
     DataError
-        For another model than a PCA of two or three columns, or an equation between others.
-    ParameterError
-        For a number of components that the model does not have.
+        For another model than a PCA of two columns.
 
     Examples
     --------
@@ -533,30 +451,23 @@ def directions(data: Directions, ax: Any, *, view: tuple[float, float] = VIEW, *
     >>> list(gramian.figures.directions_data(gramian.PCA().fit(X), X).columns)
     ['row', 'x', 'y', 'projected x', 'projected y', 'PC1']
     """
-    d, flat = len(data.names), not data.scores.components[1:]
-    tall, ratios = (0.95, (7, 1 + len(data.hue.kinds) / 3)) if flat else (1.5, (6, 5))
-    axes = _axes(d, ax, 2, height_mm=tall * style.width_mm(), height_ratios=ratios)
+    ratios = 7, 1 + len(data.hue.kinds) / 3
+    tall = 0.95 * style.width_mm()
+    axes = style.subplots(2, ax=ax, squeeze=False, height_mm=tall, height_ratios=ratios)
     upper, lower = axes.flat
-    _draw_zero_set(upper, data.holds)
-    feet = np.stack([data.values, data.onto, np.full_like(data.onto, np.nan)], axis=1).reshape(-1, d)
+    feet = np.stack([data.values, data.onto, np.full_like(data.onto, np.nan)], axis=1).reshape(-1, 2)
     upper.plot(*feet.T, color=style.LINE, lw=0.5, alpha=0.6, zorder=1)
-    upper.plot(*data.plane.T, color=style.BLUE, lw=0.8)
     tips = np.array(list(data.arrows.values()))
     steps = tips - data.mean
     arrow = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 3}
-    arrow = arrow if d == 2 else {"arrow_length_ratio": 0.1, "lw": 1.5}
     upper.quiver(*(tips - steps).T, *steps.T, color=style.ink(), **arrow)
-    _draw_rows(upper, data, scatter, data.onto, tips, data.plane, view=view)
-    look: dict[str, Any] = {"color": style.ink(), "fontweight": "bold"}
-    if d == 2:
-        upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
-        labels, shafts = Labels(upper), data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
-        labels.block(np.concatenate([data.values, data.onto, shafts.reshape(-1, 2)]))
-        labels.add(tips, list(data.arrows), **look)
-    for name, place in zip(data.arrows, tips + 0.15 * steps, strict=True) if d == 3 else ():
-        upper.text(*place, style.drawable(name), zorder=9, **look, **style.PLAIN)
+    _draw_rows(upper, data, scatter, data.onto, tips)
+    upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
+    labels, shafts = Labels(upper), data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
+    labels.block(np.concatenate([data.values, data.onto, shafts.reshape(-1, 2)]))
+    labels.add(tips, list(data.arrows), weight="bold")
     points.draw(data.scores, lower, **scatter)
-    style.words(lower, x=data.scores.x, y=data.scores.y)
+    style.words(lower, x=data.scores.x)
     return axes
 
 
@@ -584,16 +495,14 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
     models = list(model) if isinstance(model, Sequence) else [model]
     if getattr(models[0], "picture_shape_", None) is not None:
         return sheets.whitened_pictures(models, X)
-    n = len(numbers_of(X))
-    parts = [
-        as_float64(part).reshape(n, -1) for part in (numbers_of(X), *(one.transform(X) for one in models))
-    ]
+    n, every = len(numbers_of(X)), (numbers_of(X), *(one.transform(X) for one in models))
+    parts = [as_float64(part).reshape(n, -1) for part in every]
     count = min(part.shape[1] for part in parts)
     if len(components) != 2:
         raise ParameterError("components", components, "are not two columns", "Name two, such as (1, 3).")
     places = [place_of(one, count, "components", f"{count} columns are whitened.") for one in components]
     rows = style.sampled_rows(n)
-    columns, titles, ellipses, said = {"row": rows}, list[Any](), [], []
+    columns, titles, ellipses = {"row": rows}, list[Any](), []
     called = [feature_names_of(models[0]), *(one.get_feature_names_out() for one in models)]
     kinds = ["", *(f" ({one.method})" if models[1:] else " (whitened)" for one in models)]
     for turn, (part, names, kind) in enumerate(zip(parts, called, kinds, strict=True)):
@@ -601,13 +510,8 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
         columns |= {f"{when}_{side}": column for side, column in zip("xy", pair[rows].T, strict=True)}
         titles.append([f"{names[place]}{kind}" for place in places])
         ellipses.append(normal_ellipse(pair))
-        (first, between), (_, second) = np.cov(pair.T)
-        between = "0.000" if abs(between) < 5e-4 * np.sqrt(first * second) else number(between, 3)
-        who = f"after{kind if models[1:] else ''}" if turn else "Before"
-        said.append(f"{who}: variances {number(first, 3)} and {number(second, 3)}, covariance {between};")
-    sample = f" (random sample of {style.SAMPLE:,}, seed 0)" if n > style.SAMPLE else ""
-    said += [f"{n:,} rows{sample}.", "95 % normal ellipses."]
-    return Whitening(columns, said, ellipses, titles)
+    few = f"A random sample of {style.SAMPLE:,} of {n:,} rows (seed 0)." if n > style.SAMPLE else ""
+    return Whitening(columns, [few, "95 % normal ellipses."], ellipses, titles)
 
 
 @figure(whitening_data)
@@ -683,12 +587,10 @@ def counter_example_data(report: AuditReport) -> Data:
     if (value := getattr(witness, "quadratic_form", None)) is not None:
         labels = [f"{name}: v = {number(one, 3)}" for name, one in zip(names, weight, strict=True)]
         why = f"The sum of v_i v_j k(x_i, x_j) is {number(value)}; for a kernel it is never negative. "
-        why += "Next to each point is its weight v, to which its area is proportional; squares are negative."
-    more = "Points with one coordinate lie on a line." if d == 1 else ""
-    more = f"The first two of {d} coordinates." if d > 2 else more
+        why += "Areas are proportional to the weights v; squares are negative."
+    more = f"The first two of {d} coordinates." if d > 2 else ""
     first, second = np.column_stack([places, np.zeros(n)]).T[:2]
-    columns = {"point": np.array(names), "name": np.array(labels)}
-    columns |= {"first": first, "second": second, "weight": weight}
+    columns = {"point": names, "name": labels, "first": first, "second": second, "weight": weight}
     title, y = f"Counterexample with {counted(n, 'point')}", "" if d == 1 else "second coordinate"
     return Data(columns, [why, more], title=title, x="first coordinate", y=y)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, Literal
 
 import numpy as np
@@ -60,7 +60,7 @@ class Groups:
 
     @classmethod
     def of(cls, given: Any, n: int, model: Any = None, X: Any = None, what: str = "hue") -> Groups:
-        """Read labels, numbers, or the name of a column; the rarest of too many styles become "others"."""
+        """Read labels, numbers, or the name of a column."""
         if given is None and what == "hue":
             usual = usual_hue(X)
             result = cls() if usual is None else cls.of(usual, n, model, X)
@@ -86,16 +86,10 @@ class Groups:
         texts = label_texts(values)
         kinds = label_texts(distinct).tolist() if numeric else in_order({*texts[there]}, levels)
         texts[~there] = WITHOUT
-        result = cls(texts, (*kinds, *([] if there.all() else [WITHOUT])), title)
-        return result._with_others() if what == "style" and result.is_many else result
-
-    def _with_others(self) -> Groups:
-        """Return as many classes as there are markers: the rarest together."""
-        kept = self.frequent[:-1]
-        others = f"{len(self.classes) - len(kept)} others"
-        values = np.where(np.isin(self.values, [*kept, WITHOUT]), self.values, others)
-        kinds = [kind for kind in self.kinds if kind in kept]
-        return Groups(values, (*kinds, others, *self.kinds[len(self.classes) :]), self.title)
+        if what == "style" and len(kinds) > MOST_GROUPS:
+            problem = f"has {len(kinds)} classes, but there are {MOST_GROUPS} markers"
+            raise ParameterError(what, allowed=problem, hint="Use hue for these.")
+        return cls(texts, (*kinds, *([] if there.all() else [WITHOUT])), title)
 
     @property
     def is_scale(self) -> bool:
@@ -112,23 +106,15 @@ class Groups:
         """Whether there are more classes than colours, so that their names stand in the figure."""
         return len(self.classes) > MOST_GROUPS
 
-    @property
-    def frequent(self) -> tuple[str, ...]:
-        """The classes that have a colour and a marker each: the most frequent ones."""
-        counts = Counter(self.values.tolist() if self.kinds else [])
-        return tuple(sorted(self.classes, key=lambda kind: -counts[kind])[:MOST_GROUPS])
-
     def colours(self) -> dict[str, str]:
-        """Return the colour of each kind, grey of those beyond the most frequent ones."""
-        return self._of_each(look.COLOURS, look.GREY) | {WITHOUT: PALEST}
+        """Return the colour of each kind; those of many classes recur."""
+        return dict(zip(self.classes, cycle(look.COLOURS), strict=False)) | {WITHOUT: PALEST}
 
     def markers(self) -> dict[str, str]:
-        """Return the marker of each kind."""
-        return self._of_each(look.MARKERS, "o") | {WITHOUT: "o"}
-
-    def _of_each(self, looks: Sequence[str], other: str) -> dict[str, str]:
-        frequent = [kind for kind in self.classes if kind in self.frequent]
-        return dict.fromkeys(self.classes, other) | dict(zip(frequent, looks, strict=False))
+        """Return the marker of each kind, another one where a colour recurs."""
+        turns = enumerate(self.classes)
+        every = {kind: look.MARKERS[(j + j // MOST_GROUPS) % MOST_GROUPS] for j, kind in turns}
+        return every | {WITHOUT: "o"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +255,7 @@ def scores(data: ScoresData, ax: Any, **scatter: Any) -> Any:
     hue : array-like of shape (n_samples,), str, optional
         Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses, or of its
         labels and metadata; by default the first labels of a table, and ``""`` for one colour. Up to eight
-        classes get a colour and a marker each; of more, the others are grey, and the names of all stand at
+        classes get a colour and a marker each; those of more recur in other pairs, and their names stand at
         their medians. More than ten distinct numbers get a continuous scale.
     style : array-like of shape (n_samples,), str, optional
         Labels that set the marker, in place of those that set the colour; at most eight classes.
@@ -383,7 +369,7 @@ def draw_legend(ax: Any, data: Any, scatter: dict[str, Any]) -> None:
     handles = [Line2D([], [], color=colour, marker=marker, **plain) for colour, marker in looks]
     title = ", ".join(filter(None, dict.fromkeys([data.hue.title if hues else "", data.style.title])))
     if handles:
-        look.legend(ax, handles, [*hues, *data.style.kinds], title, len(hues))
+        look.legend(ax, handles, [*hues, *data.style.kinds], title)
 
 
 def places_of(components: Any, k: int) -> list[int]:

@@ -29,7 +29,7 @@ class Figure:
         The module of ``gramian.figures`` that draws it, by a function of the same name or "module:function".
     models : tuple of str
         The kinds of models that it shows; of a monitor its model, unless it shows monitors.
-    fitted_on : {"tables", "centred tables", "pictures", "two columns", "two or three columns"} or None
+    fitted_on : {"tables", "centred tables", "pictures", "two columns"} or None
         The data that the model was fitted on, None for any.
     components : int
         The least number of components.
@@ -77,14 +77,13 @@ class Figure:
             return False
         if (self.data and table is None) or (self.labels and not labelled):
             return False
-        pictures, columns = getattr(watched, "picture_shape_", None) is not None, watched.n_features_in_
+        pictures = getattr(watched, "picture_shape_", None) is not None
         fits = {
             None: True,
             "pictures": pictures,
             "tables": not pictures,
             "centred tables": not pictures and getattr(watched, "center", True),
-            "two columns": columns == 2,
-            "two or three columns": columns in (2, 3),
+            "two columns": watched.n_features_in_ == 2,
         }
         enough = fits[self.fitted_on] and int(watched.n_components_) >= self.components
         return bool(enough and ("Monitor" not in self.models or can_be_monitored(watched)))
@@ -111,7 +110,7 @@ class Figure:
 FIGURES = (
     Figure("scores", "Scores", "points", MAPS, data=True, options=POINTS),
     Figure("contours", "Lines of equal score", "planes:compared", MAPS, "two columns", 0, True, HUE),
-    Figure("directions", "Principal directions", "planes", LINEAR, "two or three columns", 1, True, HUE),
+    Figure("directions", "Principal directions", "planes", LINEAR, "two columns", 1, True, HUE),
     Figure("scree", "Explained variance", "spectra", DECOMPOSED),
     Figure("components", "Components as pictures", "sheets", ("PCA", "FaceSpace"), "pictures"),
     Figure("loadings", "Loadings", "columns", LINEAR, "tables", options=PAIR),

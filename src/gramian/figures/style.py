@@ -21,7 +21,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
-from matplotlib.lines import Line2D
 from PIL import Image
 
 from gramian.core.checks import shown
@@ -33,7 +32,7 @@ T = TypeVar("T")
 WIDTH, HEIGHT = 120.0, 90.0  # millimetres by default
 INCH = 25.4
 # Okabe and Ito (2008), brown in place of their yellow: distinguishable with every kind of colour vision.
-BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9a9a9a"
+BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 COLOURS = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#333333")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", ">")
 INK, SOFT, PALE, LINE, ZERO, LEFT_OUT = "#333333", "#555555", "#e8e8e8", "#888888", "#aaaaaa", "#b5cfe0"
@@ -252,26 +251,20 @@ def ticks(ax: Axes, side: str, places: Sequence[float], names: Sequence[Any], **
     ax.tick_params(side, length=0)
 
 
-def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "", first: int = 0) -> Any:
-    """Add a legend: above the axes of our own figure, in rows with room, else inside.
-
-    ``first`` is the number of entries after which a row begins, if these are of two kinds.
-    """
+def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "") -> Any:
+    """Add a legend: above the axes of our own figure, in rows with room, else inside."""
     labels, columns = [drawable(name) for name in names], 1
     place: dict[str, Any] = {"loc": "best"}
     if _figure_of(ax) in _own:
         letters = 0.5 * max(map(len, labels), default=1) + 3.4  # in sizes of the font
         room = (width_mm() - 16) / INCH * 72 / size("legend.fontsize")
-        columns = max(1, min(int(room // letters), max(first, len(labels) - first)))
+        columns = max(1, min(int(room // letters), len(labels)))
         place = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": columns, "alignment": "left"}
-    parts = [list(range(first)), list(range(first, len(labels)))]
-    every = [place for part in parts for place in part + [-1] * (-len(part) % columns)]
-    order = np.reshape(every, (-1, columns)).T.ravel().tolist()  # matplotlib fills columns
-    shown = [handles[j] if j >= 0 else Line2D([], [], linestyle="") for j in order]
-    result = ax.legend(shown, list(map(str, order)), title=drawable(title), **place)
+    order = [j for first in range(columns) for j in range(first, len(labels), columns)]  # it fills columns
+    result = ax.legend([handles[j] for j in order], list(map(str, order)), title=drawable(title), **place)
     result.get_title().set(**PLAIN)
     for text, j in zip(result.get_texts(), order, strict=True):  # afterwards: a name may begin with "_"
-        text.set(text=labels[j] if j >= 0 else "", **PLAIN)
+        text.set(text=labels[j], **PLAIN)
     return result
 
 

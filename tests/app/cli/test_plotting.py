@@ -61,7 +61,7 @@ def test_by_default_all_that_there_can_be(flower_model, gramian):
         f"figures/{name}.svg" for name in ("scree", "loadings", "eigenvalues", "correlation-circle")
     ]
     gramian.works("plot m.gramian flowers.csv --hue width -o all")
-    names = ("biplot", "control-chart", "correlation-circle", "directions", "eigenvalues", "loadings")
+    names = ("biplot", "control-chart", "correlation-circle", "eigenvalues", "loadings")
     names += ("metadata", "scores", "scree")
     assert sorted(os.listdir("all")) == [f"{name}.svg" for name in names]
 

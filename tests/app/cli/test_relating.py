@@ -83,7 +83,7 @@ def test_a_figure_of_an_equation(ring, gramian):
     assert "10.75 = 0" in (ring.parent / "circle.svg").read_text(encoding="utf-8")
     for given, code, message in [
         ("-o circle.csv", 2, "-o circle.csv: relations writes a figure. Name a file that ends in .svg"),
-        ("--degree 1 -o no.svg", 1, "no equation is between two or three columns"),
+        ("--degree 1 -o no.svg", 1, "no equation is between two columns"),
     ]:
         gramian.refuses(f"relations {ring} {given}", code, message)
     assert not (ring.parent / "no.svg").exists()

@@ -212,7 +212,7 @@ def test_operations_on_data_answer_as_in_python(visitor, beside):
     got = asked("relations", degree=1, draw=400).json()
     assert got["text"].rstrip() == str(gramian.relations(table, 1))
     assert got["figures"] == {}
-    assert "Nothing is drawn: no equation is between two or three columns." in got["notes"]
+    assert "Nothing is drawn: no equation is between two columns." in got["notes"]
     got = asked("select", k=2).json()
     expected = gramian.FeatureFilter(k=2, random_state=0).fit(table)
     assert got["facts"]["kept"] == expected.get_feature_names_out().tolist()

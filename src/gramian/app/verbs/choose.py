@@ -409,11 +409,10 @@ def relations(
     }
 
     def draw() -> Any:
-        columns = [int(law.powers.any(axis=0).sum()) for law in result]
-        first = next((columns.index(count) for count in (2, 3) if count in columns), None)
+        first = next((law for law in result if law.powers.any(axis=0).sum() == 2), None)
         if first is None:
-            raise DataError(f"Nothing is drawn: no equation is between two or three columns.\n{result}")
-        return function_of("planes", "relation")(result[first], data)
+            raise DataError(f"Nothing is drawn: no equation is between two columns.\n{result}")
+        return function_of("planes", "relation")(first, data)
 
     return verb.Result(f"{result}\n", facts, figures={"relation": draw})
 
