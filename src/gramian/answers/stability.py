@@ -287,18 +287,9 @@ def stability(
     _require_same_rows(model, values, n)
     P = as_float64(model.components_)[:k]
     (rng,) = generators(random_state, 1)
-    equal = _equal(model, k)
-    drawn, drawn_errors = np.empty((2, n_resamples, 2, k))  # scales of variances and ratios
-    loadings = np.empty((n_resamples, *P.shape))
-    with progress.shows_progress("stability"):
-        for part in slices(n_resamples, at_once):
-            message = f"replicate {part.start + 1} of {n_resamples}"
-            progress.report(message, "replicate", part.start, n_resamples)
-            counts = np.array([_drawn(n, observed, rng) for _ in range(part.start, part.stop)])
-            variances, totals, directions, several = replicates(counts)
-            drawn[part] = np.moveaxis(_scales(variances, totals[:, None]), 0, 1)
-            drawn_errors[part] = np.moveaxis(several, 0, 1)
-            loadings[part] = [_aligned(one, P, equal) for one in directions]
+    drawn, drawn_errors, loadings = _replicated(
+        replicates, partial(_drawn, n, observed, rng), slices(n_resamples, at_once), P, _equal(model, k)
+    )
     off = drawn - _scales(values, total)
     # Replicates without the one row that makes a variance state far too small an error.
     halves = np.minimum(errors[:, 0] * _reach(off / drawn_errors, level), 2 * _reach(off, level))
@@ -474,6 +465,28 @@ def _imputed_anew(unfitted: PCA, rows: FloatArray, k: int, counts: FloatArray) -
     least = SMALLEST * math.sqrt(2.0 / counts.sum())
     directions = as_float64(model.components_)[None]
     return values[None], np.array([total]), directions, np.maximum(errors, least)[:, None]
+
+
+def _replicated(
+    replicates: Callable[[FloatArray], Replicates],
+    draw: Callable[[], FloatArray],
+    parts: list[slice],
+    P: FloatArray,
+    equal: list[Any],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return scales of variances and ratios of replicates, their errors, and directions as in the model."""
+    count = parts[-1].stop
+    scales, errors = np.empty((2, count, 2, len(P)))
+    loadings = np.empty((count, *P.shape))
+    with progress.shows_progress("stability"):
+        for part in parts:
+            progress.report(f"replicate {part.start + 1} of {count}", "replicate", part.start, count)
+            counts = np.array([draw() for _ in range(part.start, part.stop)])
+            variances, totals, directions, several = replicates(counts)
+            scales[part] = np.moveaxis(_scales(variances, totals[:, None]), 0, 1)
+            errors[part] = np.moveaxis(several, 0, 1)
+            loadings[part] = [_aligned(one, P, equal) for one in directions]
+    return scales, errors, loadings
 
 
 def _drawn(n: int, observed: Any, rng: np.random.Generator) -> FloatArray:
