@@ -32,7 +32,7 @@ REMEDIES = {
     "ties": "keep one of each",
     "arch": "along the arch",
     "groups-of-zeros": "presence and absence",
-    "size": "divide each row by its total",
+    "size": "of no interest, divide ",
     "related-rows": "without one of each pair",
 }
 # What is never said of rows in random order without a trap.
