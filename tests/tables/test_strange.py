@@ -25,6 +25,10 @@ def read_text(text, **options):
     return scan(io.BytesIO(text.encode()), **options).read()
 
 
+def seen_text(text):
+    return preview(io.BytesIO(text.encode()))
+
+
 def seen(name, **options):
     with open(STRANGE / name, "rb") as file:
         return preview(file, ReadingOptions(**options))
@@ -458,6 +462,22 @@ def test_the_advice_of_a_refusal_reads_the_file(name, tmp_path):
     else:
         return
     assert np.isfinite(scan(path, **eval(f"dict({advice})")).read().values).all()
+
+
+def test_one_column_beside_names_of_rows_as_r_writes_it():
+    rows = [5.1, 6.3, 1.2]
+    for head, names in (('"x"', ("1", "2", "3")), ('"","x"', ("1", "2", "3")), ('"x"', ("a", "b", "c"))):
+        text = "\n".join([head, *(f'"{name}",{x}' for name, x in zip(names, rows, strict=True))])
+        table = read_text(text)
+        assert (table.feature_names, table.row_names, table.values[:, 0].tolist()) == (("x",), names, rows)
+    titled = read_text("Towns\n2019,5\n2020,6\n2021,7\n")
+    assert (titled.feature_names, titled.values.shape) == (None, (3, 2))
+
+
+def test_groups_beyond_limits_are_text():
+    text = "x,y\n" + "".join(f"{i}.5,{'<' if i % 3 else '>='} 50\n" for i in range(12))
+    found = seen_text(text)
+    assert (found.columns[1].kind, found.columns[1].distinct) == ("text", 2)
 
 
 def test_slips_in_columns_of_numbers_are_named_and_read_as_meant():

@@ -407,14 +407,16 @@ class Columns:
         (values,) = strings.as_numbers([bare.fields], self.source.na_values, self.comma)
         if not is_number(values):
             return texts
+        read, limits = strings.beyond(bare, values.cast(pa.float64()), self.below_limit)
+        if place not in self._signs and limits and read.null_count == len(read):
+            return texts  # "<50" and ">=50" are two groups
         self._signs.setdefault(place, bare.unit)
         for sign in bare.said:
             self._how[sign].add(place)
-        values, limits = strings.beyond(bare, values.cast(pa.float64()), self.below_limit)
         if limits:
             count, example = self._limits.get(place, (0, limits[0]))
             self._limits[place] = count + len(limits), example
-        return values
+        return read
 
     def _corrected(self, place: int, texts: Any) -> Any:
         """Return a column with slips as what they are meant to be, or missing; its texts if it is none."""

@@ -512,13 +512,19 @@ class _Table:
         others = [self.lines[one].fields for one in self.filled if one > index]
         return bool(others) and all(len(row) == len(self.lines[index].fields) + 1 for row in others)
 
+    def _names_one(self, index: int) -> bool:
+        """Say whether a line names one column beside names of rows, which R writes as 1, 2, 3 or text."""
+        first = [self.lines[one].fields[0] for one in self.filled if one > index]
+        numbered = first == [str(number) for number in range(1, len(first) + 1)]
+        return len(self.lines[index].fields) == 2 or numbered or not any(map(cells.is_number, first))
+
     def _may_name(self, index: int) -> bool:
         """Say whether a line may name the columns: it has text above numbers, and not in one field alone."""
         fields = self._fields(index)
         if len(self.lines[index].fields) == self.width - 1 and not self._names_less(self.filled[0]):
             return False
         if fields and len(fields) == self.width and fields[0].strip().casefold() in INDEX_NAMES:
-            return len(self.lines[index].filled) > 1
+            return len(self.lines[index].filled) > 1 or (self.width == 2 and self._names_one(index))
         texts, _ = self._counts(index)
         years = len(fields) == self.width and (self._is_axis(fields, []) or self._are_shares(fields, []))
         return (texts > 0 or years) and len(self.lines[index].filled) >= min(2, self.width)

@@ -284,7 +284,7 @@ def _is_unrelated_run(column: Column, facts: FloatArray, columns: int) -> bool:
     """Return whether a column has all whole numbers of a range, each once, and correlates by chance only."""
     f: dict[str, float] = dict(zip(FEATURES, facts.tolist(), strict=False))
     rows = math.expm1(f["rows"])
-    each_once = f["consecutive"] == f["distinct share"] == 1
+    each_once = f["consecutive"] == f["distinct share"] == 1 and not f["monotone"]
     if not each_once or column.counts or rows < NAMING or columns < 3 or _has_unit(column):
         return False
     return f["correlation"] < chance(rows, columns - 1)
@@ -328,11 +328,11 @@ def _kind(f: Mapping[str, float], learned: Kind) -> Kind:
     """Return what a column is that is no measure: by exact evidence, else as learned from others."""
     if EVIDENCE["exact"][0](f["exact"]) and (learned in ("code", "weight") or not f["whole"]):
         return "total"
-    if max(f["steps"], f["steps in"]) > LAGGED and learned != "time":
-        return "counter"
-    if f["year"] and learned == "code":
+    if f["year"] and learned in ("code", "time"):
         return "time"
-    ordered = f["monotone"] or f["year"] or f["rising in"] > LAGGED
+    if max(f["steps"], f["steps in"]) > LAGGED:
+        return "counter"
+    ordered = f["monotone"] or f["rising in"] > LAGGED
     if f["distinct share"] == 1 and f["whole"] and not (learned == "time" and f["monotone"]):
         return "identifier"
     return "code" if learned == "time" and not ordered else learned
