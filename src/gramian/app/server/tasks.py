@@ -273,6 +273,8 @@ def _prepared(fit: Message, data: Message) -> tuple[Any, Any, list[Message]]:
         check_choice("parameter", name, allowed)
     model = kind(**parameters)
     if kind is FaceSpace:
+        if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
+            raise DataError("Faces are a .zip of pictures, or an .npz with pictures X and people y.")
         return model, read_faces(data["path"], size=data["reading"].get("size")), []
     table = read_table(data)
     if kind is not PCA and (method := table.missing.method) in IMPUTED:
