@@ -20,11 +20,11 @@ from gramian.tables.formats import pictures as module
 from gramian.tables.formats.pictures import (
     PictureFile,
     PictureForm,
+    PictureSource,
     grey_values,
     open_member,
     picture_content,
     picture_form,
-    picture_source,
     pictures_in_folder,
     pictures_in_list,
     pictures_in_zip,
@@ -51,7 +51,7 @@ def pictures(*data, names=None):
 
 
 def read_pictures(files, name, rows=None, size=None):
-    return table_of(picture_source(files, name), ReadingOptions(rows=rows, size=size))
+    return table_of(PictureSource(name, files), ReadingOptions(rows=rows, size=size))
 
 
 def read(*data, **options):
@@ -287,13 +287,13 @@ def test_what_is_unreadable_in_a_zip_is_refused_or_left_out(monkeypatch):
         with pytest.raises(DataError, match=r"^a\.png in x\.zip unpacks to 178\d+ bytes, \d+ times"):
             read_pictures(result, "x.zip")
         skipped = []
-        source = picture_source(result, "x.zip", notes).array(None, None, skipped)
+        source = PictureSource("x.zip", result, notes).array(None, None, skipped)
         assert source.row_names == ("c.png",)
         assert [name for name, _ in skipped] == ["a.png", "b.png"]
         assert skipped[1][1].startswith("is encrypted")
         monkeypatch.setattr("gramian.tables.formats.pictures.LARGEST_FILE", 10)
         with pytest.raises(DataError, match=r"x\.zip contains no usable picture: a\.png in x\.zip"):
-            picture_source(result[:1], "x.zip").array(None, None, [])
+            PictureSource("x.zip", result[:1]).array(None, None, [])
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

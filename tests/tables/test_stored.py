@@ -2,7 +2,6 @@
 
 import errno
 import os
-import pickle
 
 import numpy as np
 import pytest
@@ -82,7 +81,6 @@ def test_pictures_blocks_and_a_nan_of_a_file(saved):
         stored = as_rows(saved(X), limit=400)
         for key in (slice(3, 9), (slice(0, 50), slice(2, 3)), (slice(5, 40), slice(1, 6))):
             assert np.array_equal(stored[key], X[key])
-        assert np.array_equal(pickle.loads(pickle.dumps(stored))[4:6], X[4:6])
     X = table(20_000, 60)
     X[17_123, 5] = np.nan
     for limit in (LIMIT, None):

@@ -24,10 +24,10 @@ from gramian.errors import DataError, FileError, GramianError, InputTypeError, P
 from gramian.tables import table
 from gramian.tables.as_rows import as_rows
 from gramian.tables.files import Location, locate, opened_source
-from gramian.tables.formats.pictures import PictureFile, PictureForm, resized
+from gramian.tables.formats.pictures import PictureFile, PictureForm, PictureSource, resized
 from gramian.tables.names import PICTURE_SUFFIXES, readable
 from gramian.tables.scan import Scan, check_size
-from gramian.tables.source import PictureSource, damage
+from gramian.tables.source import damage
 
 SMALLEST = 8  # pixels a side: smaller pictures show no face
 # Sides of small pictures are whole numbers, so that proportions are never quite the same.

@@ -73,9 +73,8 @@ def as_rows(
     rows = to_rows(X, RowsRequest(estimator, minimum, limit, expected, missing))
     if rows.table is not None and rows.table.weights is not None and expected is None:
         if weigh is False:
-            raise DataError(
-                f"{estimator} does not support weights of rows.", "Leave weights out, or repeat rows before."
-            )
+            hint = "Leave weights out, or repeat rows before."
+            raise DataError(f"{estimator} does not support weights of rows.", hint)
         rows = weighted(rows, rows.table.weights, "The column of weights") if weigh else rows
     if check_finite and (expected is None or rows.in_one_place):
         rows.require_finite()
@@ -151,8 +150,7 @@ def checked_weights(weights: Any, n: int, of: str) -> FloatArray:
         raise DataError(f"{of} is {values[wrong[0]]:g} for row {wrong[0]}.", advice)
     largest = float(values.max())
     if largest and not WEIGHTS[0] <= largest <= WEIGHTS[1]:
-        raise DataError(
-            f"The largest {of} is {largest:.2g}, and may be {WEIGHTS[0]:g} to {WEIGHTS[1]:g}.",
-            "Divide all weights by one number, those of all batches by the same.",
-        )
+        why = f"The largest {of} is {largest:.2g}, and may be {WEIGHTS[0]:g} to {WEIGHTS[1]:g}."
+        hint = "Divide all weights by one number, those of all batches by the same."
+        raise DataError(why, hint)
     return values

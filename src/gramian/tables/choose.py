@@ -16,6 +16,7 @@ from gramian.core import checks
 from gramian.errors import DataError, ParameterError, of_new_rows
 from gramian.tables import treatment
 from gramian.tables.files import Place, opened_source
+from gramian.tables.formats.pictures import PictureSource
 from gramian.tables.labels import label_texts
 from gramian.tables.metadata import LabelPlace, with_labels
 from gramian.tables.reading import (
@@ -28,7 +29,7 @@ from gramian.tables.reading import (
     pick_columns,
     pick_rows,
 )
-from gramian.tables.source import ArraySource, PictureSource, Source, damage, whole_within
+from gramian.tables.source import ArraySource, Source, damage, whole_within
 from gramian.tables.stored import StoredRows, column_of, columns_taken, rows_taken
 from gramian.tables.table import (
     LOGICAL,
@@ -79,12 +80,8 @@ def choose(
             refuse(reading, ["pivot", "answers"], source.source, "no columns of text")
         genotypes = isinstance(source, ArraySource) and source.alleles is not None
         if reading.unmatched is not None and (expected is None or not genotypes):
-            raise ParameterError(
-                "unmatched",
-                reading.unmatched,
-                "applies to genotypes (.bed) that a fitted model maps",
-                "Leave it out.",
-            )
+            why = "applies to genotypes (.bed) that a fitted model maps"
+            raise ParameterError("unmatched", reading.unmatched, why, "Leave it out.")
         table = table_of(source, reading, limit, None if reading.transpose else expected)
         if reading.na_values and not format.marks:
             table = treatment.without_marks(table, reading.na_values)
@@ -97,10 +94,7 @@ def choose(
 
 
 def _completed(
-    table: Table,
-    reading: ReadingOptions,
-    labels: LabelPlace | None,
-    expected: Expected | None,
+    table: Table, reading: ReadingOptions, labels: LabelPlace | None, expected: Expected | None
 ) -> Table:
     """Return a table transposed, with its labels, and with its missing values treated."""
     if reading.transpose:
@@ -172,9 +166,8 @@ def refuse(reading: ReadingOptions, options: Sequence[str], source: str, content
     """Raise a ParameterError for the first of some options that does not apply to a file."""
     for name in options:
         if getattr(reading, name) is not None:
-            raise ParameterError(
-                name, allowed=f"does not apply to {source}, which holds {content}", hint="Leave it out."
-            )
+            why = f"does not apply to {source}, which holds {content}"
+            raise ParameterError(name, allowed=why, hint="Leave it out.")
 
 
 def table_of(

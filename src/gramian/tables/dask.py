@@ -98,9 +98,8 @@ class DaskRows(StoredRows):
         if not isinstance(X._meta, np.ndarray):
             raise InputTypeError(NOT_NUMPY.format(f"{type(X._meta).__module__}.{type(X._meta).__name__}"))
         if np.isnan(X.shape[1:]).any():
-            raise DataError(
-                "The number of columns of the Dask array is not known. Call X.compute_chunk_sizes() first."
-            )
+            why = "The number of columns of the Dask array is not known."
+            raise DataError(why, "Call X.compute_chunk_sizes() first.")
         n, minimum, picture_shape = X.shape[0] if X.ndim else 0, request.minimum, None
         # A few rows of the same type and size are checked in its place.
         few = np.zeros((minimum if np.isnan(n) else min(int(n), minimum), *X.shape[1:]), X.dtype)
@@ -185,12 +184,8 @@ class DaskRows(StoredRows):
                     part.require_finite()
                 return f(part)
 
-        return lazy.map_blocks(
-            of_chunk,
-            dtype=dtype,
-            chunks=(lazy.chunks[0], (columns,)),
-            meta=np.empty((0, 0), dtype),
-        )
+        chunks, meta = (lazy.chunks[0], (columns,)), np.empty((0, 0), dtype)
+        return lazy.map_blocks(of_chunk, dtype=dtype, chunks=chunks, meta=meta)
 
     def reduce(
         self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
@@ -217,7 +212,7 @@ class DaskRows(StoredRows):
         return DaskPartState(self, f)
 
     @property
-    def room(self) -> int:
+    def room(self) -> int:  # type: ignore[override]
         """Bytes that may be stored with the chunks: half of the workers' memory, or this machine's limit."""
         if "distributed" not in sys.modules:
             return self.limit
@@ -237,9 +232,7 @@ class DaskRows(StoredRows):
 
     def here(self) -> ArrayRows:
         """Return the rows as an array in memory, where that may hold them."""
-        names = "dtype", "feature_names", "picture_shape", "table", "weights"
-        attributes = {name: getattr(self, name) for name in names}
-        return ArrayRows(self.in_memory(), borrowed=False, **attributes)
+        return ArrayRows(self.in_memory(), **self.facts)
 
     @cached_property
     def spread(self) -> Spread:  # type: ignore[override]

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
@@ -267,31 +267,21 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
         number = int(device.partition(":")[2] or 0)
         if number >= there:
             sees = f"sees {there or 'no'} CUDA device{'' if there == 1 else 's'} here"
-            raise ParameterError(
-                "device",
-                device,
-                f", but PyTorch {torch.__version__} {sees}",
-                "Leave device out to work on the host.",
-            )
+            hint = "Leave device out to work on the host."
+            raise ParameterError("device", device, f", but PyTorch {torch.__version__} {sees}", hint)
         device = f"cuda:{number if ':' in device else torch.cuda.current_device()}"
     if rows.skips_zeros or not rows.in_one_place:
         kind, way = ("sparse", "X.toarray()") if rows.skips_zeros else ("in chunks of Dask", "a file")
-        raise DataError(
-            f"device={device!r} takes dense rows of one machine, but X is {kind}.",
-            f"Leave it out, or pass {way}.",
-        )
+        advice = f"Leave it out, or pass {way}."
+        raise DataError(f"device={device!r} takes dense rows of one machine, but X is {kind}.", advice)
     if not is_numpy(rows.like):
         where = str(array_api_compat.device(rows.like))
         if where == device and array_api_compat.is_torch_array(rows.like):
             return rows
-        raise ParameterError(
-            "device",
-            device,
-            f", but X is an array on {where!r} already. Results are computed where the array is",
-            f"Leave device out, or move it: X.to({device!r}) in PyTorch.",
-        )
-    attributes = {f.name: getattr(rows, f.name) for f in fields(Rows)}
-    return DeviceRows(host=rows, device=torch.device(device), **attributes)
+        problem = f", but X is an array on {where!r} already. Results are computed where the array is"
+        hint = f"Leave device out, or move it: X.to({device!r}) in PyTorch."
+        raise ParameterError("device", device, problem, hint)
+    return DeviceRows(host=rows, device=torch.device(device), **rows.facts)
 
 
 def free_memory(like: Any) -> int:

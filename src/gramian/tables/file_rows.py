@@ -131,10 +131,8 @@ def labelled_table(X: Any, limit: int) -> Table | None:
     """
     kinds = {(base.__module__.partition(".")[0], base.__name__) for base in type(X).__mro__}
     if ("xarray", "Dataset") in kinds:
-        raise InputTypeError(
-            "X is an xarray.Dataset of several variables. Pass one, such as X['name'], or X.to_dataarray() "
-            "with two dimensions."
-        )
+        why = "X is an xarray.Dataset of several variables."
+        raise InputTypeError(why, "Pass one, such as X['name'], or X.to_dataarray() with two dimensions.")
     if ("xarray", "DataArray") in kinds:
         return _of_xarray(X)
     return of_anndata(X, None, slice(None), limit) if ("anndata", "AnnData") in kinds else None
@@ -146,9 +144,8 @@ def _of_xarray(X: Any) -> Table:
         advice = f" Stack the others: X.stack(feature={list(dims[1:])!r})." if len(dims) > 2 else ""
         raise DataError(f"X has the dimensions {dims}, but a table has two: samples, then features.{advice}")
     if dims[0].lower() in FEATURES or dims[1].lower() in SAMPLES:
-        raise DataError(
-            f"X has the dimensions {dims}, but rows are the first one and features the second. Pass X.T."
-        )
+        why = f"X has the dimensions {dims}, but rows are the first one and features the second."
+        raise DataError(why, "Pass X.T.")
     names = [names_in(X.indexes.get(dim)) for dim in X.dims]
     columns, repeated = (None, ()) if names[1] is None else unique_names(names[1])
     return Table(contiguous(X.data), columns, names[0], source="X", notes=repeated_note(repeated))
@@ -179,9 +176,8 @@ def of_anndata(adata: Any, layer: str | None, columns: Any, limit: int) -> Table
     else:
         values = adata.X if layer is None else adata.layers[layer]
     if values is None:
-        raise DataError(
-            f"{source} of this AnnData is empty. Name a layer: gramian.connect.anndata.pca(adata, layer=...)."
-        )
+        why = f"{source} of this AnnData is empty."
+        raise DataError(why, "Name a layer: gramian.connect.anndata.pca(adata, layer=...).")
     names, repeated = unique_names(tuple(map(str, adata.var_names[columns])))
     if not (backed or isinstance(columns, slice)):
         values = values[:, np.flatnonzero(columns)]
@@ -206,8 +202,7 @@ def _backed(adata: Any, columns: Any, limit: int) -> Any:
     if not isinstance(values, StoredRows):
         return values[rows][:, places]
     if (np.diff(rows) <= 0).any():
-        raise DataError(
-            "This view of an AnnData backed by a file has its rows in another order than the file.",
-            "Sort the index that it was made with, or pass adata.to_memory().",
-        )
+        why = "This view of an AnnData backed by a file has its rows in another order than the file."
+        hint = "Sort the index that it was made with, or pass adata.to_memory()."
+        raise DataError(why, hint)
     return values.picked(None if len(rows) == n else rows, places.tolist())

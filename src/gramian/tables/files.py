@@ -13,7 +13,7 @@ from typing import IO, Any, TypeAlias
 from gramian.core.arrays import require_memory
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
 from gramian.tables import formats, names
-from gramian.tables.formats.pictures import picture_source, pictures_in_list
+from gramian.tables.formats.pictures import PictureSource, pictures_in_list
 from gramian.tables.source import Opened, Source, Use, damage, opened_file
 
 Place: TypeAlias = "Location | Sequence[Path] | IO[bytes]"
@@ -73,9 +73,8 @@ def _exists(path: Path) -> bool:
         return False
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else error
-        raise FileError(
-            f"{shortened(names.readable(str(path)))!r} cannot be opened: {why}. Check the path."
-        ) from error
+        said = f"{shortened(names.readable(str(path)))!r} cannot be opened: {why}."
+        raise FileError(said, "Check the path.") from error
     return True
 
 
@@ -140,10 +139,7 @@ def format_of_content(opened: Opened) -> formats.Format:
 
 @contextmanager
 def opened_source(
-    place: Place,
-    use: Use = "table",
-    limit: int | None = None,
-    name: str | None = None,
+    place: Place, use: Use = "table", limit: int | None = None, name: str | None = None
 ) -> Iterator[tuple[formats.Format, Opened, Source]]:
     """Open a file, a folder, a list of pictures or a stream, whose format follows from its content.
 
@@ -167,8 +163,7 @@ def opened_source(
     """
     if isinstance(place, list | tuple):
         name = name or f"{len(place)} pictures"
-        pictures, notes = pictures_in_list(place)
-        yield formats.FOLDER, Opened(name), picture_source(pictures, name, notes)
+        yield formats.FOLDER, Opened(name), PictureSource(name, *pictures_in_list(place))
         return
     with _opened(place, use, name) as opened:
         if opened.path is None:

@@ -20,6 +20,7 @@ import numpy as np
 from gramian.core.checks import counted
 from gramian.errors import DataError, ParameterError, shortened
 from gramian.tables import cells
+from gramian.tables.reading import NO_OPTIONS, ReadingOptions
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
@@ -105,12 +106,7 @@ class Layout:
 
 
 def detect_layout(
-    data: bytes,
-    source: str,
-    na_values: Sequence[str] = (),
-    header: int | None = None,
-    most: int = SAMPLE_LINES,
-    below: int | None = None,
+    data: bytes, source: str, reading: ReadingOptions = NO_OPTIONS, most: int = SAMPLE_LINES
 ) -> Layout:
     """Find comments, the separator, the header and the first row in the first lines.
 
@@ -119,14 +115,10 @@ def detect_layout(
     data : bytes
         The first lines, in UTF-8.
     source : str
-    na_values : sequence of str
-        Texts that stand for a missing value, in addition to the usual ones.
-    header : int, optional
-        The line of the header, where it is known; 0 if there is none.
+    reading : ReadingOptions
+        With what is known of the header, and texts that stand for a missing value.
     most : int
         Number of lines to look at.
-    below : int, optional
-        Number of lines below the header that are no rows, where it is known.
 
     Raises
     ------
@@ -147,52 +139,49 @@ def detect_layout(
     rows = data[len(first_lines(data, len(comments))) :]
 
     def split(count: int, above: bytes | None) -> tuple[list[Line], str]:
-        last = max(most, (header or 0) - count + (below or 0) + SAMPLE_LINES)
+        last = max(most, known_lines(reading) - count)
         pieces = ((above or b"") + rows)[:SAMPLE_BYTES].split(b"\n", last)[:last]
         text = b"\n".join(pieces).decode("utf-8", errors="replace")
-        separator = _separator(text, last, na_values)
+        separator = _separator(text, last, reading.na_values or ())
         lines = split_lines(text, separator, last, count)
         if text.strip() and not any(line.filled for line in lines):
             why = f"it begins with a field of more than {csv.field_size_limit()} characters"
             raise DataError(f"{source} has no rows: {why}.")
         return lines, separator
 
-    return _below_comments(comments, split, source, na_values, (header, below), "line")
+    return _below_comments(comments, split, source, reading, "line")
 
 
-def layout_of_rows(
-    rows: Sequence[Sequence[str]],
-    source: str,
-    na_values: Sequence[str] = (),
-    header: int | None = None,
-    below: int | None = None,
-) -> Layout:
+def layout_of_rows(rows: Sequence[Sequence[str]], source: str, reading: ReadingOptions) -> Layout:
     """Find the same in the rows of a sheet; see :func:`detect_layout`."""
     comments = [*itertools.takewhile(lambda row: row[:1] and row[0].startswith("#"), rows)]
 
     def split(count: int, above: Sequence[str] | None) -> tuple[list[Line], str]:
-        last = max(MORE_LINES, (header or 0) - count + (below or 0) + SAMPLE_LINES)
+        last = max(MORE_LINES, known_lines(reading) - count)
         every = itertools.chain([] if above is None else [above], rows[len(comments) :])
         return [Line(at, at, (*row,)) for at, row in enumerate(itertools.islice(every, last), count + 1)], ","
 
     above = [[row[0].lstrip("# \t"), *row[1:]] for row in comments]
-    return _below_comments(above, split, source, na_values, (header, below), "row")
+    return _below_comments(above, split, source, reading, "row")
+
+
+def known_lines(reading: ReadingOptions) -> int:
+    """Return how many lines show the header and the rows below it, where options say where it is."""
+    return (reading.header or 0) + (reading.skip_after_header or 0) + SAMPLE_LINES
 
 
 def _below_comments(
     comments: Sequence[Any],
     split: Callable[[int, Any], tuple[list[Line], str]],
     source: str,
-    na_values: Sequence[str],
-    asked: tuple[int | None, int | None],
+    reading: ReadingOptions,
     word: str,
 ) -> Layout:
     """Return the layout of the lines below comments, of which one may be the header, as it is asked for."""
-    header, below = asked
+    header = reading.header
 
     def found(count: int, above: Any = None) -> Layout:
-        lines, separator = split(count, above)
-        return _Table(lines, separator, na_values, word, source).layout(header, count, below)
+        return _Table(*split(count, above), source, reading, word).layout(count)
 
     if header and header <= len(comments):
         return found(header - 1, comments[header - 1])
@@ -297,10 +286,10 @@ class _Table:
     """
 
     def __init__(
-        self, lines: list[Line], separator: str, na_values: Sequence[str], word: str, source: str
+        self, lines: list[Line], separator: str, source: str, reading: ReadingOptions, word: str
     ) -> None:
-        self.lines, self.separator, self.na_values, self.word = lines, separator, na_values, word
-        self.source = source
+        self.lines, self.separator, self.source, self.word = lines, separator, source, word
+        self.reading, self.na_values = reading, reading.na_values or ()
         self.filled = [index for index, line in enumerate(lines) if line.filled]
         if not self.filled:
             raise DataError(f"{source} has no rows: there is no text in it.")
@@ -347,8 +336,9 @@ class _Table:
         kinds = [self._kind(fields[place]) for place in self.typed]
         return kinds.count("text"), kinds.count("number")
 
-    def layout(self, header: int | None, comments: int, skip: int | None) -> Layout:
+    def layout(self, comments: int) -> Layout:
         """Return how the lines below comments are laid out, with what is asked for of the header."""
+        header, skip = self.reading.header, self.reading.skip_after_header
         place = self._found() if header is None else self._requested(header)
         if skip is not None and place.header is not None:
             end = self.lines[place.header].end + skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -50,11 +50,7 @@ class ArrayRows(Rows):
         original, picture_shape = X, None
         if getattr(X, "ndim", 2) == 3:
             picture_shape = (int(X.shape[1]), int(X.shape[2]))
-            X = (
-                X.reshape(X.shape[0], -1)
-                if arrays.is_numpy(X)
-                else arrays.namespace(X).reshape(X, (X.shape[0], -1))
-            )
+            X = arrays.namespace(X).reshape(X, (X.shape[0], -1))
         if not arrays.is_numpy(X) and array_api_compat.is_array_api_obj(X):
             values = _check_array_api(X, request)
             borrowed = X.dtype == values.dtype
@@ -118,24 +114,17 @@ def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = F
         return X
     if isinstance(dtype, np.dtype):
         if dtype.kind in "mM":
-            raise DataError(
-                f"X holds dates or durations ({dtype}), not numbers.", "Convert them to numbers first."
-            )
+            hint = "Convert them to numbers first."
+            raise DataError(f"X holds dates or durations ({dtype}), not numbers.", hint)
         single = dtype in (*arrays.EXACT_IN_FLOAT32, np.float32)
         if np.ma.is_masked(X) and dtype.kind in "fiub":
             X = np.ma.filled(X.astype(np.float32 if single else np.float64), np.nan)
         elif single and dtype != np.float32 and not accept_sparse:
             X = np.asarray(X, dtype=np.float32)
     try:
-        return check_array(
-            X,
-            accept_sparse=accept_sparse,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            ensure_min_samples=minimum,
-            estimator=estimator,
-            input_name="X",
-        )
+        rules: Any = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, "input_name": "X"}
+        rules |= {"accept_sparse": accept_sparse, "ensure_min_samples": minimum, "estimator": estimator}
+        return check_array(X, **rules)
     except TypeError as error:
         if "complex" in str(error):
             raise DataError(
@@ -166,21 +155,17 @@ def _check_array_api(X: Any, request: RowsRequest) -> Any:
     """Return a PyTorch or other array-API array as float32 or float64, shape (n, d), where it lives."""
     xp = arrays.namespace(X)
     if "sparse" in str(getattr(X, "layout", "")):
-        raise InputTypeError(
-            "X is a sparse tensor of PyTorch.", "Pass X.to_dense(), or a matrix of scipy.sparse."
-        )
+        hint = "Pass X.to_dense(), or a matrix of scipy.sparse."
+        raise InputTypeError("X is a sparse tensor of PyTorch.", hint)
     if X.ndim != 2:
-        raise DataError(
-            f"Expected a 2-D array of samples by features, got {X.ndim} dimensions.",
-            "Reshape your data: x[:, None] for one feature, x[None, :] for one sample.",
-        )
+        advice = "Reshape your data: x[:, None] for one feature, x[None, :] for one sample."
+        raise DataError(f"Expected a 2-D array of samples by features, got {X.ndim} dimensions.", advice)
     check_by_sklearn(np.broadcast_to(np.float32(0), tuple(X.shape)), request)
     _require_float64(X, xp)
     dtype = arrays.numpy_dtype(X) if "bfloat16" not in str(X.dtype) else np.dtype("f2")
     if dtype.kind == "c":
-        raise DataError(
-            f"Complex data not supported: X has dtype {X.dtype}.", "Pass X.real and X.imag separately."
-        )
+        hint = "Pass X.real and X.imag separately."
+        raise DataError(f"Complex data not supported: X has dtype {X.dtype}.", hint)
     if getattr(X, "requires_grad", False):
         X = X.detach()
     if dtype in (np.dtype("f4"), np.dtype("f8")):
@@ -196,16 +181,14 @@ def _require_float64(X: Any, xp: Any) -> None:
     try:
         xp.empty(0, dtype=xp.float64, device=device)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise InputTypeError(
-            f"X is on {device}, which has no float64, but certificates need float64.",
-            "Move X to the host (in PyTorch X.cpu()), or to a device that has it, such as one of CUDA.",
-        ) from error
+        said = f"X is on {device}, which has no float64, but certificates need float64."
+        advice = "Move X to the host (in PyTorch X.cpu()), or to a device that has it, such as one of CUDA."
+        raise InputTypeError(said, advice) from error
     precision = getattr(xp, "get_float32_matmul_precision", lambda: "highest")()
     if precision != "highest":
-        raise DataError(
-            f"PyTorch is set to multiply float32 with the precision {precision!r}, less than float32 has.",
-            "Call torch.set_float32_matmul_precision('highest'), or pass X.double().",
-        )
+        why = f"PyTorch is set to multiply float32 with the precision {precision!r}, less than float32 has."
+        hint = "Call torch.set_float32_matmul_precision('highest'), or pass X.double()."
+        raise DataError(why, hint)
 
 
 def _refuse_other_columns(X: Any) -> None:
@@ -358,8 +341,7 @@ class SparseRows(Sparse):
 
     def converted(self, f: Callable[[Any], Any]) -> ArrayRows:
         arrays.require_memory(8 * self.shape[0] * self.shape[1], "The dense form of X", "Give fewer rows")
-        own = {field.name: getattr(self, field.name) for field in fields(Rows)}
-        return ArrayRows(self.map(lambda block: f(block.values)), **own | {"borrowed": False})
+        return ArrayRows(self.map(lambda block: f(block.values)), **self.facts | {"borrowed": False})
 
     def require_finite(self, *, holes: bool = False) -> Holes | None:
         # Few numbers may be in many rows: one look at them spares the blocks.
@@ -386,9 +368,8 @@ def array_rows(X: Any, request: RowsRequest) -> Rows:
     if isinstance(X, np.ndarray):
         return ArrayRows.checked(X, request)
     if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
-        raise InputTypeError(
-            "X is a LazyFrame, a query whose rows are not computed yet.", "Compute them: pass X.collect()."
-        )
+        hint = "Compute them: pass X.collect()."
+        raise InputTypeError("X is a LazyFrame, a query whose rows are not computed yet.", hint)
     values = X
     types = list(X.dtypes) if hasattr(X, "iloc") and hasattr(X, "columns") else []
     if types and all(str(dtype).startswith("Sparse[") for dtype in types):  # columns of pandas

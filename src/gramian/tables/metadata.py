@@ -14,11 +14,12 @@ import numpy.typing as npt
 from gramian.core.checks import counted, listed
 from gramian.errors import DataError, FileError, InputTypeError
 from gramian.tables.files import Location, format_of, locate, opened_source
+from gramian.tables.formats.pictures import PictureSource
 from gramian.tables.labels import as_variable, declared_levels, label_texts
 from gramian.tables.memory import index_names
 from gramian.tables.names import readable
 from gramian.tables.reading import pick_rows
-from gramian.tables.source import ArraySource, PictureSource, Use
+from gramian.tables.source import ArraySource, Use
 from gramian.tables.table import Table, label_fields
 
 

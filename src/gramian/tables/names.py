@@ -39,8 +39,7 @@ CONVERTED = {
     **dict.fromkeys((".mtx", ".mtx.gz"), _H5AD.format("read_10x_mtx(FOLDER)")),
     ".loom": _H5AD.format("read_loom({!r})"),
     **dict.fromkeys(
-        (".pdf", ".html", ".htm", ".docx", ".doc", ".rtf", ".pptx"),
-        f"It is not a table: {COPY}",
+        (".pdf", ".html", ".htm", ".docx", ".doc", ".rtf", ".pptx"), f"It is not a table: {COPY}"
     ),
 }
 GENES = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|AT[1-5CM]G\d{5}.*|\w+_[asx]?_?at|ILMN_\d+|[NX][MR]_\d+.*|cg\d{7,8}"

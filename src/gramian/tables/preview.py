@@ -14,8 +14,9 @@ from gramian.core.checks import evenly, slices
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.tables.files import Place, opened_source
+from gramian.tables.formats.pictures import PictureSource
 from gramian.tables.reading import COLUMN_OPTIONS, ReadingOptions, pick_rows
-from gramian.tables.source import ArraySource, PictureSource
+from gramian.tables.source import ArraySource
 
 FIRST = 8  # entries of a column that are shown
 WIDEST = 40  # letters of one of them

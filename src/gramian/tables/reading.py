@@ -78,6 +78,8 @@ class ReadingOptions:
         return self.label if self.transpose else None
 
 
+NO_OPTIONS = ReadingOptions()
+
 # ---- Rows and columns that options choose
 
 
@@ -100,12 +102,8 @@ def pick_rows(n_rows: int, rows: slice | None, source: str) -> range:
     picked, outside = range(n_rows)[rows], any(abs(limit) > n_rows for limit in limits)
     if outside or not picked:
         what = "reaches outside" if outside else "selects none of"
-        raise ParameterError(
-            "rows",
-            slice_text(rows),
-            f"{what} the {n_rows} rows of {source}",
-            f"Rows are counted from 0; ask for a part of 0:{n_rows}.",
-        )
+        hint = f"Rows are counted from 0; ask for a part of 0:{n_rows}."
+        raise ParameterError("rows", slice_text(rows), f"{what} the {n_rows} rows of {source}", hint)
     return picked
 
 

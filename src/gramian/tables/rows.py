@@ -6,7 +6,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -100,6 +100,8 @@ class Rows(ABC):
     keeps_scores: ClassVar[bool] = True
     speed: ClassVar[float] = 0.0  # bytes of them that are read in a second; 0 where nothing is
     spread: ClassVar[Spread | None] = None  # how work is shared where it is not in one place
+    room: ClassVar[int | None] = None  # bytes that may be kept where the rows are, if that is elsewhere
+    unchecked: ClassVar[bool] = False  # whether they are values of a table that is not prepared for computing
     passes: ClassVar[Passes | None] = None  # over a file
 
     # --------------------------------------------------------- implemented by a kind of data
@@ -145,6 +147,11 @@ class Rows(ABC):
         """
         raise NotImplementedError
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the rows beside their numbers, as arguments of another kind of rows."""
+        return {field.name: getattr(self, field.name) for field in fields(Rows)}
+
     def here(self) -> Rows:
         """Return the rows with all numbers on this machine."""
         return self
@@ -157,16 +164,6 @@ class Rows(ABC):
         """Raise an error with that message where the rows are sparse."""
         if self.skips_zeros:
             raise error(message)
-
-    @property
-    def unchecked(self) -> bool:
-        """Whether they are the values of a table, which nobody has yet prepared for computing."""
-        return False
-
-    @property
-    def room(self) -> int | None:
-        """Bytes that may be kept where the rows are, if that is elsewhere."""
-        return None
 
     # -------------------------------------------------------------- derived
 
@@ -379,10 +376,9 @@ class Rows(ABC):
             return where
         if where.infinite:
             total = f" ({where.infinite} such values in total)" if where.infinite > 1 else ""
-            raise DataError(
-                f"Input X contains inf (infinity): {self._place(where.first_infinite)}{total}.",
-                "Replace it with a finite number or leave out the row.",
-            )
+            why = f"Input X contains inf (infinity): {self._place(where.first_infinite)}{total}."
+            hint = "Replace it with a finite number or leave out the row."
+            raise DataError(why, hint)
         columns = np.flatnonzero(where.by_column == self.shape[0]).tolist()
         # One row, or a chunk, says nothing about a column.
         empty = "" if self.part or self.shape[0] < 2 else first_few(columns, self.column_text)

@@ -7,10 +7,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
-from typing import IO, Any, get_args
+from typing import IO, Any, get_args, get_type_hints
 
 from gramian.core.checks import check_choice, check_integer, counted, listed
 from gramian.errors import InputTypeError, ParameterError
@@ -145,22 +145,19 @@ class Scan(reading.ReadingOptions):
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
             "rows": _check_rows(self.rows),
-            "exclude": _check_names("exclude", _as_texts(self.exclude)),
-            "columns": _check_columns("columns", self.columns),
-            "drop": _check_columns("drop", self.drop),
-            "id": _check_name("id", self.id),
             "label": _check_label(self.label, self.transpose),
-            "weights": _check_name("weights", self.weights),
             "size": check_size(self.size),
-            "na_values": _check_names("na_values", _as_texts(self.na_values)),
             "pivot": _check_pivot(self.pivot),
             "answers": _check_names("answers", self.answers),
             "corrections": _check_corrections(self.corrections),
         }
-        counts = {name: getattr(self, name) for name in ("header", "skip_footer", "skip_after_header")}
         checked |= {
-            name: check_integer(name, count, 0) for name, count in counts.items() if count is not None
+            name: _check_names(name, _as_texts(getattr(self, name))) for name in ("exclude", "na_values")
         }
+        checked |= {name: _check_columns(name, getattr(self, name)) for name in ("columns", "drop")}
+        checked |= {name: _check_name(name, getattr(self, name)) for name in ("id", "weights")}
+        counts = {name: getattr(self, name) for name in ("header", "skip_footer", "skip_after_header")}
+        checked |= {name: check_integer(name, n, 0) for name, n in counts.items() if n is not None}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         _check_together(self)
@@ -171,9 +168,7 @@ class Scan(reading.ReadingOptions):
     @property
     def options(self) -> reading.ReadingOptions:
         """The options of reading without the path."""
-        return reading.ReadingOptions(
-            **{one.name: getattr(self, one.name) for one in fields(reading.ReadingOptions)}
-        )
+        return reading.ReadingOptions(**{name: getattr(self, name) for name in HINTS})
 
     @property
     def repeatable(self) -> bool:
@@ -206,14 +201,14 @@ class Scan(reading.ReadingOptions):
         place.seek(begin)
         return result
 
-    def open(self, limit: int, expected: Expected | None = None) -> Table:
+    def open(self, limit: int | None, expected: Expected | None = None) -> Table:
         """Read the chosen part, or leave it in its file if it is large.
 
         Parameters
         ----------
         limit : int
             Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
-            table's values are then a :class:`gramian.tables.stored.StoredRows`.
+            table's values are then a :class:`gramian.tables.stored.StoredRows`. None reads all.
         expected : Expected, optional
             As for :meth:`read`, which raises the same errors.
 
@@ -222,7 +217,10 @@ class Scan(reading.ReadingOptions):
         Table
             Numbers, names, labels and metadata.
         """
-        return self._table(limit, expected)
+        table = choose(self._place, self.options, self._labels, limit, expected)
+        key = getattr(self._place, "key", None)
+        asked, lasting = _asked(table.origin.reading, self._labels), _lasting(table, key)
+        return replace(table, origin=replace(table.origin, asked=asked, reading=lasting))
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read the chosen part into memory.
@@ -248,16 +246,15 @@ class Scan(reading.ReadingOptions):
         MissingExtraError
             If the library for its format is not installed: Pillow, python-calamine or h5py.
         """
-        return self._table(None, expected)
-
-    def _table(self, limit: int | None, expected: Expected | None) -> Table:
-        table = choose(self._place, self.options, self._labels, limit, expected)
-        key = getattr(self._place, "key", None)
-        asked, lasting = _asked(table.origin.reading, self._labels), _lasting(table, key)
-        return replace(table, origin=replace(table.origin, asked=asked, reading=lasting))
+        return self.open(None, expected)
 
 
 scan = Scan
+# The values of options that have a few words, as their types state them.
+HINTS = get_type_hints(reading.ReadingOptions)
+CHOICES = {
+    name: words for name, hint in HINTS.items() for kind in get_args(hint) if (words := get_args(kind))
+}
 
 
 def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
@@ -454,14 +451,7 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
 
 
 def _check_together(scan: Scan) -> None:
-    choices = {
-        "missing": get_args(reading.MissingPolicy),
-        "transform": get_args(reading.Transform),
-        "below_limit": get_args(reading.LimitPolicy),
-        "slips": get_args(reading.SlipPolicy),
-        "unmatched": ("error", "leave-out"),
-    }
-    for name, allowed in choices.items():
+    for name, allowed in CHOICES.items():
         if (value := getattr(scan, name)) is not None:
             check_choice(name, value, allowed)
     named = (scan.id, *scan.label_columns, scan.weights)
@@ -469,11 +459,9 @@ def _check_together(scan: Scan) -> None:
     twice = [name for name, count in Counter(used).items() if count > 1]
     if twice:
         names = ", ".join(reading.COLUMN_OPTIONS[:-1])
-        raise ParameterError(
-            "columns",
-            problem=f"{names} and weights name {listed(twice)} more than once.",
-            hint="A column has one use: name it once.",
-        )
+        why = f"{names} and weights name {listed(twice)} more than once."
+        hint = "A column has one use: name it once."
+        raise ParameterError("columns", problem=why, hint=hint)
     wrong = {
         "weights": scan.transpose and "names a column of the file, which is a row after transpose",
         "label": scan.labels_from is not None and "names a column of the file, and labels_from another file",

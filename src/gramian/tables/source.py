@@ -182,9 +182,8 @@ def damage(source: str) -> Iterator[None]:
     except (GramianError, Warning):  # warnings may be errors
         raise
     except MemoryError as error:
-        raise MemoryLimitError(
-            f"{source} takes more memory than there is ({error}). Read a part of it."
-        ) from error
+        why = f"{source} takes more memory than there is ({error})."
+        raise MemoryLimitError(why, "Read a part of it.") from error
     except Exception as error:  # libraries meet damaged bytes unprepared and raise anything
         if isinstance(error, OSError) and error.strerror:
             raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
@@ -433,21 +432,5 @@ def rows_of(read: Callable[[], Any], rows: range | None = None) -> Any:
     return array if rows is None or len(rows) == array.shape[0] else array[rows.start : rows.stop : rows.step]
 
 
-@dataclass(frozen=True, eq=False)
-class PictureSource:
-    """Files of pictures that have not been opened yet.
-
-    Attributes
-    ----------
-    source : str
-    array : callable
-        Returns them as an array of grey values, given what :func:`array_of_pictures` is, from ``rows`` on.
-    """
-
-    source: str
-    array: Callable[..., ArraySource]
-    column_names: tuple[str, ...] = ()
-
-
-# An ArraySource, a PictureSource, or a gramian.tables.columns.ColumnSource.
+# An ArraySource, a gramian.tables.formats.pictures.PictureSource, or a gramian.tables.columns.ColumnSource.
 Source: TypeAlias = Any

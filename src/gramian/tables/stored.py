@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -102,7 +101,7 @@ class StoredRows(Rows):
         return math.prod(self.shape) * int(self.stored.itemsize)
 
     @property
-    def unchecked(self) -> bool:
+    def unchecked(self) -> bool:  # type: ignore[override]
         return self.limit is None
 
     @property
@@ -162,7 +161,12 @@ class StoredRows(Rows):
 
     def filled(self, means: npt.NDArray[Any]) -> StoredRows:
         """Return the same numbers, with the column's one in place of NaN."""
-        return self.derived(DerivedRows, f=partial(_without_nan, means.astype(self.stored)), finite=True)
+        means = means.astype(self.stored)
+
+        def without_nan(block: Any, rows: slice, columns: slice) -> Any:
+            return np.where(np.isnan(block), means[columns], block)
+
+        return self.derived(DerivedRows, f=without_nan, finite=True)
 
     def converted(self, f: Callable[[Any], Any]) -> StoredRows:
         changes = {"stored": self.dtype, "note": "", "cuts_columns": False}
@@ -233,29 +237,24 @@ class DerivedRows(StoredRows):
         return super().T if self.columns is not None or self.f else self.base.T.picked(columns=self.rows)
 
 
-def _without_nan(means: npt.NDArray[Any], block: Any, rows: slice, columns: slice) -> Any:
-    return np.where(np.isnan(block), means[columns], block)
-
-
 # ---- Contiguous arrays of files, read by positioned reads and never mapped
 
 
 class OpenFile:
-    """A file that is closed when nobody needs it any more; other processes of the machine open it again.
+    """A file that is closed when nobody needs it any more.
 
     The system is told that it is read from its beginning to its end, and reads ahead while earlier rows are
     computed with.
 
     Parameters
     ----------
-    path : Path or str
-    number : int, optional
-        Its descriptor, where it is open already and perhaps has no name.
+    file : Path or int
+        Its path, or its descriptor where it is open already and perhaps has no name.
     """
 
-    def __init__(self, path: Path | str, number: int | None = None) -> None:
-        self.path = path
-        self.number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if number is None else number
+    def __init__(self, file: Path | int) -> None:
+        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+        self.number = file if isinstance(file, int) else os.open(file, flags)
         self.before = _state(self.number)
         with suppress(AttributeError, OSError):  # not every system takes advice
             os.posix_fadvise(self.number, 0, 0, os.POSIX_FADV_SEQUENTIAL)
@@ -263,9 +262,6 @@ class OpenFile:
     def __del__(self) -> None:
         if "number" in vars(self):
             os.close(self.number)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return OpenFile, (self.path or f"/proc/{os.getpid()}/fd/{self.number}",)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -301,7 +297,7 @@ class FileRows(StoredRows):
     @classmethod
     def of(
         cls,
-        file: OpenFile | Path | None,
+        file: OpenFile | Path,
         source: str,
         shape: tuple[int, ...],
         kind: npt.DTypeLike,
@@ -310,7 +306,7 @@ class FileRows(StoredRows):
     ) -> FileRows:
         """Return the rows of an array of shape (n, d), or (n, height, width)."""
         with damage(source):
-            file = file if isinstance(file, OpenFile) else OpenFile(file or "")
+            file = file if isinstance(file, OpenFile) else OpenFile(file)
         pictures, kind = ((shape[1], shape[2]) if len(shape) == 3 else None), np.dtype(kind)
         sizes = int(shape[0]), math.prod(map(int, shape[1:]))
         more |= {"source": source, "shape": sizes, "picture_shape": pictures, "offset": offset}
@@ -353,10 +349,8 @@ class FileRows(StoredRows):
         while done < len(view):
             read = os.preadv(file, [view[done:]], self.offset + place + done)
             if not read:
-                raise FileError(
-                    f"{self._block(rows)} are not there: the file was cut off while it was read. "
-                    "Copy it again."
-                )
+                why = f"{self._block(rows)} are not there: the file was cut off while it was read."
+                raise FileError(why, "Copy it again.")
             done += read
         if _state(file) != self.file.before:
             raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")
@@ -402,14 +396,11 @@ BANDS = 2  # that are cached: workers that go along the rows are in one or the n
 
 
 class Cache:
-    """The last bands that were read, and the open dataset; other processes begin without."""
+    """The last bands that were read, and the open dataset."""
 
     def __init__(self, dataset: Any = None) -> None:
         self.dataset, self.lock = dataset, threading.Lock()
         self.bands: dict[int, npt.NDArray[Any]] = {}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Cache, ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -463,14 +454,11 @@ class ChunkedRows(StoredRows):
             )
         if getattr(dataset, "compression", None) == "gzip":
             more["speed"] = GUNZIPPED
-        with damage(source):
-            before = _state(watched or path)
+        more = {"key": dataset.name, "cache": Cache(), "shape": shape, "dtype": dtype} | more
         more |= {"picture_shape": tuple(others) if len(others) == 2 else None, "resident_bytes": resident}
-        more |= {"cache": Cache(), "key": dataset.name} | more
-        return cls(
-            path=path, watched=watched or path, before=before, band=band, source=source, shape=shape,
-            dtype=dtype, **more,
-        )  # fmt: skip
+        watched = watched or path
+        with damage(source):
+            return cls(path=path, watched=watched, before=_state(watched), band=band, source=source, **more)
 
     @staticmethod
     def rechunked(key: str, chunks: tuple[int, ...]) -> str:
@@ -550,7 +538,7 @@ class StoredSparseRows(StoredRows, Sparse):
     """
 
     indptr: npt.NDArray[Any]
-    cut, at = Sparse.cut, Sparse.at
+    cut, at, least_columns = Sparse.cut, Sparse.at, Sparse.least_columns
 
     @property
     def batches(self) -> list[slice]:
@@ -567,10 +555,6 @@ class StoredSparseRows(StoredRows, Sparse):
     @property
     def share(self) -> float:
         return float(self.stored_bytes / ENTRY / max(1, self.shape[0] * self.shape[1]))
-
-    @property
-    def least_columns(self) -> int:
-        return 1
 
     def block(self, rows: slice) -> Block:
         return Block(rows, self[rows], self.weights_of(rows))
@@ -729,7 +713,7 @@ class Spool:
         if self._file is None:
             return np.concatenate(self._waiting)
         shape = (self.n_rows, *self._width)
-        file, dtype = OpenFile("", os.dup(self._file.number)), self.dtype or np.dtype("f8")
+        file, dtype = OpenFile(os.dup(self._file.number)), self.dtype or np.dtype("f8")
         note = f"{amount(self.nbytes)} of numbers were written to a temporary file in {self.folder}"
         return FileRows.of(file, self.source, shape, dtype, finite=self.finite, note=note)
 
@@ -739,7 +723,7 @@ class Spool:
             if self.needed > free:
                 raise OSError(errno.ENOSPC, f"it has {amount(free)} of room")
             with tempfile.TemporaryFile(dir=self.folder, buffering=0) as file:
-                return OpenFile("", os.dup(file.fileno()))
+                return OpenFile(os.dup(file.fileno()))
         except OSError as error:
             raise self._full(reason(error)) from error
 

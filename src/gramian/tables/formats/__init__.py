@@ -18,17 +18,6 @@ from gramian.errors import needs
 from gramian.tables.names import PICTURE_SUFFIXES
 
 
-def _is_picture(head: bytes) -> bool:
-    webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
-    # Text may begin with BM or P5 as well, but a bitmap has four zero bytes after its length.
-    bitmap = head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"
-    return webp or bitmap or re.match(rb"P[1-6][\r\n]", head) is not None
-
-
-def _is_idx(head: bytes) -> bool:
-    return re.match(rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]", head) is not None
-
-
 @dataclass(frozen=True)
 class Format:
     """A kind of file.
@@ -44,8 +33,8 @@ class Format:
         How such files begin.
     holds : str
         Where several formats begin alike, a regular expression of the names in such an archive, one a line.
-    sniff : callable or None
-        Recognises such files by their first bytes, if they have no fixed signature.
+    begins : bytes
+        Regular expression of the first bytes of such files, if they have no fixed signature.
     keyed : bool
         Whether ``FILE::NAME`` is one of several in it.
     marks : bool
@@ -63,7 +52,7 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     magic: tuple[bytes, ...] = ()
-    sniff: Callable[[bytes], bool] | None = None
+    begins: bytes = b""
     module: str = ""
     holds: str = ""
     keyed: bool = False
@@ -86,10 +75,12 @@ class Format:
 
 _ZIP, _HDF5 = (b"PK\x03\x04", b"PK\x05\x06"), (b"\x89HDF\r\n",)
 _BOOK, _IN_BOOK = (*_ZIP, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), r"^xl/workbook\.xml$|^content\.xml$"
+# Text may begin with BM or P5 as well, but a bitmap has four zero bytes after its length.
+_BITMAP = rb"(?s)RIFF.{4}WEBP|BM.{4}\0\0\0\0|P[1-6][\r\n]"
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
 
 TEXT = Format("text", (".csv", ".tsv", ".txt", ".dat", ".data"), marks=True, in_blocks=True, packed=True)
-PICTURE = Format("picture", PICTURE_SUFFIXES, _IMAGES, _is_picture, "pictures", listed="pictures")
+PICTURE = Format("picture", PICTURE_SUFFIXES, _IMAGES, _BITMAP, "pictures", listed="pictures")
 FOLDER = Format("folder", (), module="pictures", in_blocks=True, listed="a folder of them")
 PARQUET = Format("parquet", (".parquet",), (b"PAR1",), in_blocks=True)
 ZARR = Format(
@@ -105,19 +96,27 @@ ZARR = Format(
 FORMATS = (
     TEXT,
     Format(
-        "excel", (".xlsx", ".xlsm", ".xls", ".ods"), _BOOK, None, "sheets", _IN_BOOK, keyed=True, marks=True
+        "excel", (".xlsx", ".xlsm", ".xls", ".ods"), _BOOK, b"", "sheets", _IN_BOOK, keyed=True, marks=True
     ),
     PARQUET,
     Format("arrow", (".feather", ".arrow"), (b"ARROW1",), module="parquet", in_blocks=True),
     Format("npy", (".npy",), (b"\x93NUMPY",), module="arrays", in_blocks=True),
-    Format("npz", (".npz",), _ZIP, None, "arrays", r"\.npy$", keyed=True, in_blocks=True),
+    Format("npz", (".npz",), _ZIP, b"", "arrays", r"\.npy$", keyed=True, in_blocks=True),
     Format("mat", (".mat",), (b"MATLAB ",), module="hdf5", keyed=True),
-    Format("h5ad", (".h5ad",), _HDF5, None, "hdf5", r"(?s)^X$.*^obs$.*^var$", in_blocks=True),
+    Format("h5ad", (".h5ad",), _HDF5, b"", "hdf5", r"(?s)^X$.*^obs$.*^var$", in_blocks=True),
     Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
     ZARR,
     Format("bed", (".bed",), in_blocks=True, listed=".bed (PLINK)"),
     # As the files of MNIST are named: train-images-idx3-ubyte.gz.
-    Format("idx", (".idx",), (), _is_idx, "arrays", packed=True, named=r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$"),
+    Format(
+        "idx",
+        (".idx",),
+        (),
+        rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]",
+        "arrays",
+        packed=True,
+        named=r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$",
+    ),
     PICTURE,
     FOLDER,
     Format("zip", (".zip",), _ZIP, module="pictures", in_blocks=True, listed="a .zip of them"),
@@ -146,11 +145,8 @@ def by_name(path: Path) -> Format | None:
 def by_content(file: Any) -> Format | None:
     """Return the format of a file by its first bytes; None if it may be text."""
     head = file.read(64)
-    candidates = [
-        format
-        for format in FORMATS
-        if head.startswith(format.magic) or (format.sniff is not None and format.sniff(head))
-    ]
+    fixed = (one for one in FORMATS if head.startswith(one.magic))
+    candidates = [*fixed, *(one for one in FORMATS if one.begins and re.match(one.begins, head))]
     names = ""
     if len(candidates) > 1:
         file.seek(0)

@@ -8,6 +8,7 @@ import sys
 import zipfile
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -21,10 +22,7 @@ from gramian.tables.memory import require_lengths
 from gramian.tables.source import ArraySource, Header, Opened, damage, pick_array, require, require_room
 from gramian.tables.stored import ENTRY, FileRows, FileSparseRows, Spool, refuse_by_columns
 
-_HEADER_READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+_HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def open_npy(opened: Opened, key: str | None) -> ArraySource:
@@ -59,7 +57,7 @@ def open_npy(opened: Opened, key: str | None) -> ArraySource:
 
     def lazy(limit: int) -> FileRows:
         kind = np.dtype(np.uint8) if header.dtype.kind == "b" else header.dtype
-        return FileRows.of(path, opened.name, header.shape, kind, start, fortran=fortran)
+        return FileRows.of(path or Path(), opened.name, header.shape, kind, start, fortran=fortran)
 
     # No row of pictures in Fortran order lies in one piece, nor any column.
     whole = path is None or (fortran and len(header.shape) == 3)

@@ -184,8 +184,6 @@ def _lines_of(path: Path) -> list[list[str]]:
         lines = [line.split() for line in file]
     for number, line in enumerate(lines, 1):
         if 0 < len(line) < 5:
-            raise DataError(
-                f"{path}, line {number}: {counted(len(line), 'column')} where 6 are needed. Copy it again, "
-                "together with the .bed file."
-            )
+            why = f"{path}, line {number}: {counted(len(line), 'column')} where 6 are needed."
+            raise DataError(why, "Copy it again, together with the .bed file.")
     return list(filter(None, lines))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.core.checks import listed, slices
+from gramian.core.checks import listed
 from gramian.errors import DataError, FileError, ParameterError, needs
 from gramian.tables import source, stored
 from gramian.tables.formats.arrays import open_npz
@@ -63,33 +63,24 @@ def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
             names, lambda name: header_of(members[name]), key, opened.name, opened.use
         )
         dataset, whole = members[key], source.bytes_of_rows(header.shape, header.dtype)
+    lazy = None if opened.path is None else partial(stored_dataset, opened.path, dataset, source=opened.name)
 
-    def some(rows: range | None) -> bool:
-        return rows is not None and len(rows) < len(dataset) and whole > READ_WHOLE
+    def are_some(rows: range) -> bool:
+        return len(rows) < len(dataset) and whole > READ_WHOLE and lazy is not None
 
     def read(rows: range | None = None) -> npt.NDArray[Any]:
-        opened.is_whole = not some(rows)
-        if rows is None or opened.is_whole:
+        opened.is_whole = rows is None or not are_some(rows)
+        if rows is None or lazy is None or opened.is_whole:
             return np.asarray(source.rows_of(header.read, rows))
-        refuse_elsewhere(dataset)
-        return _every(dataset, rows)
+        some = lazy(sys.maxsize).picked(rows)
+        blocks = [some[part] for part in stored.row_slices(some)]
+        return np.concatenate(blocks).reshape(len(rows), *header.shape[1:])
 
     def bytes_read(rows: range) -> int:
-        return source.bytes_of_rows((len(rows), *header.shape[1:]), header.dtype) if some(rows) else whole
+        return whole // len(dataset) * len(rows) if are_some(rows) else whole
 
-    lazy = None if opened.path is None else partial(stored_dataset, opened.path, dataset, source=opened.name)
-    return source.ArraySource(
-        opened.name, header.shape, header.dtype, read, lazy=lazy, bytes_read=bytes_read, notes=notes
-    )
-
-
-def _every(dataset: Any, rows: range) -> npt.NDArray[Any]:
-    """Read rows with equal steps between them: HDF5 takes longer for steps than for the rows in between."""
-    if rows.step > stored.FAR_APART:
-        return np.asarray(dataset[rows.start : rows.stop : rows.step])
-    most = max(1, stored.BAND_BYTES // (rows.step * max(1, dataset.nbytes // len(dataset))))
-    bands = (rows[part] for part in slices(len(rows), most))
-    return np.concatenate([dataset[band[0] : band[-1] + 1][:: rows.step] for band in bands])
+    more: dict[str, Any] = {"lazy": lazy, "bytes_read": bytes_read, "notes": notes}
+    return source.ArraySource(opened.name, header.shape, header.dtype, read, **more)
 
 
 def datasets_in(group: Any) -> list[str]:
@@ -112,9 +103,8 @@ def refuse_elsewhere(dataset: Any) -> None:
     DataError
     """
     if dataset.external or dataset.is_virtual:
-        raise DataError(
-            f"{dataset.name} stores its numbers in other files, which is not supported. Copy them into one."
-        )
+        why = f"{dataset.name} stores its numbers in other files, which is not supported."
+        raise DataError(why, "Copy them into one.")
 
 
 def member(group: Any, name: str) -> Any:
@@ -131,9 +121,8 @@ def member(group: Any, name: str) -> Any:
 
     for part in name.strip("/").split("/"):
         if not isinstance(group.get(part, getlink=True), HardLink | None):
-            raise DataError(
-                f"{part!r} in {group.name} is a link, which is not supported. Copy all into one file."
-            )
+            why = f"{part!r} in {group.name} is a link, which is not supported."
+            raise DataError(why, "Copy all into one file.")
         group = group[part]
     if hasattr(group, "dtype"):
         refuse_elsewhere(group)
@@ -191,7 +180,8 @@ def open_h5ad(opened: source.Opened, key: str | None) -> source.ArraySource:
             raise ValueError(f"X is {shape}, with names of {len(row_names)} rows and {len(columns)} columns")
         entries = X if hasattr(X, "dtype") else member(X, "data")
         source.require(replace(header_of(entries), shape=shape), f"{name}::X")
-        share = entries.size / max(1, math.prod(shape))
+        share, is_dense = entries.size / max(1, math.prod(shape)), hasattr(X, "dtype")
+        made_dense = () if is_dense else (f"the sparse matrix X ({share:.0%} non-zero) was made dense",)
 
     def set_aside(option: str, column: str) -> npt.NDArray[Any]:
         values = _column(obs, column, option, name)
@@ -211,9 +201,7 @@ def open_h5ad(opened: source.Opened, key: str | None) -> source.ArraySource:
         set_aside=set_aside,
         names_aside=tuple(map(str, obs.attrs.get("column-order", ()))),
         notes=repeated_note(repeated),
-        notes_in_memory=()
-        if hasattr(X, "dtype")
-        else (f"the sparse matrix X ({share:.0%} non-zero) was made dense",),
+        notes_in_memory=made_dense,
     )
 
 
@@ -280,9 +268,8 @@ def _column(frame: Any, name: str, role: str, source: str) -> npt.NDArray[Any]:
         numbers = values.dtype.kind in "iuf"
         return np.where(there, values if numbers else values.astype(np.str_), np.nan if numbers else "")
     if "categories" not in column:
-        raise DataError(
-            f"{source}: column {name!r} of obs is neither numbers, text nor categories. Use another."
-        )
+        why = f"{source}: column {name!r} of obs is neither numbers, text nor categories."
+        raise DataError(why, "Use another.")
     categories = _read(member(column, "categories"))
     texts = np.append(label_texts(categories).astype(np.str_), "")
     return np.asarray(texts[_read(member(column, "codes"))])
@@ -300,12 +287,7 @@ archive = io.BytesIO()
 numpy.savez(archive, **arrays)
 sys.stdout.buffer.write(archive.getvalue())
 """
-_NUMERIC = {
-    "double",
-    "single",
-    "logical",
-    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-}
+_NUMERIC = {"double", "single", "logical", *(f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64))}
 _CONTAINERS = {"cell": ("cell array", "cell2mat({})"), "struct": ("structure", "{}.FIELD")}
 
 
@@ -331,11 +313,8 @@ def open_mat(opened: source.Opened, key: str | None) -> source.ArraySource:
     members = opened_hdf5(opened)
     with source.damage(title):
         kinds = {name: _matlab_class(members[name]) for name in members}
-        names = [
-            name
-            for name in datasets_in(members)
-            if _matlab_class(members[name]) in _NUMERIC and not name.startswith("#")
-        ]
+        every = (name for name in datasets_in(members) if not name.startswith("#"))
+        names = [name for name in every if _matlab_class(members[name]) in _NUMERIC]
         others = [name for name, kind in kinds.items() if kind and kind not in {*_NUMERIC, "char"}]
         name = key if key in others else None if names or key or not others else others[0]
         if name is not None:

@@ -117,10 +117,8 @@ def require_same(expected: Sequence[str], names: Sequence[str], path: Path, firs
     """
     if set(names) != set(expected):
         other = sorted(set(names) ^ set(expected))
-        raise DataError(
-            f"{path} has other columns than {first.name}: only one of them has {listed(other)}. Parquet "
-            "files of a folder form one table, and need the same columns."
-        )
+        why = f"{path} has other columns than {first.name}: only one of them has {listed(other)}."
+        raise DataError(why, "Parquet files of a folder form one table, and need the same columns.")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from gramian.core.progress import track
 from gramian.errors import DataError, FileError, GramianError, MissingExtraError, needs
 from gramian.tables.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
 from gramian.tables.reading import pick_rows
-from gramian.tables.source import ArraySource, Opened, PictureSource, damage, open_regular
+from gramian.tables.source import ArraySource, Opened, damage, open_regular
 from gramian.tables.stored import Spool
 
 LARGEST_FILE = 1 << 30
@@ -63,7 +63,13 @@ def picture_form(picture: PictureFile) -> PictureForm:
         If it is too large, damaged or not a picture, or Pillow is not installed.
     """
     with _decoding(picture.name), picture.open() as file:
-        return _form(_pillow().open(file, formats=_FORMATS))
+        image = _pillow().open(file, formats=_FORMATS)
+        width, height = image.size
+        if image.getexif().get(_ORIENTATION_TAG) in (5, 6, 7, 8):
+            width, height = height, width
+        animated = bool(getattr(image, "is_animated", False))
+        transparent = image.has_transparency_data
+        return PictureForm(height, width, _grey_dtype(image), _coloured(image), transparent, animated)
 
 
 def grey_values(name: str, data: bytes, form: PictureForm) -> npt.NDArray[Any]:
@@ -78,7 +84,16 @@ def grey_values(name: str, data: bytes, form: PictureForm) -> npt.NDArray[Any]:
         If it is too large, damaged or not a picture, or Pillow is not installed.
     """
     with _decoding(name):
-        return _grey(_pillow().open(io.BytesIO(data), formats=_FORMATS), form)
+        from PIL import ImageOps
+
+        image = ImageOps.exif_transpose(_pillow().open(io.BytesIO(data), formats=_FORMATS))
+        if form.dtype == np.uint8:
+            if image.has_transparency_data:
+                above = image.convert("RGBA")
+                image = _pillow().alpha_composite(_pillow().new("RGBA", image.size, "white"), above)
+            image = image.convert("L")
+        # 16-bit grey of some formats is decoded to wider integers.
+        return resized(np.asarray(image).astype(form.dtype, copy=False), (form.width, form.height))
 
 
 def picture_content(picture: PictureFile) -> bytes:
@@ -94,10 +109,8 @@ def picture_content(picture: PictureFile) -> bytes:
     with _decoding(picture.name), picture.open() as file:
         data = file.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
-        raise DataError(
-            f"{readable(picture.name)} has more than the {LARGEST_FILE} bytes that a picture may have. "
-            "Leave it out or make it smaller."
-        )
+        why = f"{readable(picture.name)} has more than the {LARGEST_FILE} bytes that a picture may have."
+        raise DataError(why, "Leave it out or make it smaller.")
     return data
 
 
@@ -117,25 +130,13 @@ def _decoding(name: str) -> Iterator[None]:
         try:
             yield
         except image.UnidentifiedImageError as error:
-            raise FileError(
-                f"{readable(name)} is not a picture despite its name, or its first bytes are damaged. Leave "
-                "it out or create it again."
-            ) from error
+            why = f"{readable(name)} is not a picture despite its name, or its first bytes are damaged."
+            raise FileError(why, "Leave it out or create it again.") from error
         except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
             raise DataError(
                 f"{readable(name)} has more than the {image.MAX_IMAGE_PIXELS:,} pixels that a picture may "
                 "have. Make it smaller first."
             ) from error
-
-
-def _form(image: Any) -> PictureForm:
-    width, height = image.size
-    orientation = image.getexif().get(_ORIENTATION_TAG)
-    if orientation in (5, 6, 7, 8):
-        width, height = height, width
-    animated = bool(getattr(image, "is_animated", False))
-    transparent = image.has_transparency_data
-    return PictureForm(height, width, _grey_dtype(image), _coloured(image), transparent, animated)
 
 
 def _coloured(image: Any) -> bool:
@@ -154,19 +155,6 @@ def _grey_dtype(image: Any) -> np.dtype[Any]:
     if image.mode == "I":
         return np.dtype(np.uint16 if image.format in ("PPM", "PNG") else np.int32)
     return np.dtype(np.float32 if image.mode == "F" else np.uint8)
-
-
-def _grey(image: Any, form: PictureForm) -> npt.NDArray[Any]:
-    from PIL import ImageOps
-
-    image = ImageOps.exif_transpose(image)
-    if form.dtype == np.uint8:
-        if image.has_transparency_data:
-            above = image.convert("RGBA")
-            image = _pillow().alpha_composite(_pillow().new("RGBA", image.size, "white"), above)
-        image = image.convert("L")
-    # 16-bit grey of some formats is decoded to wider integers.
-    return resized(np.asarray(image).astype(form.dtype, copy=False), (form.width, form.height))
 
 
 def resized(values: npt.NDArray[Any], size: tuple[int, int]) -> npt.NDArray[Any]:
@@ -267,10 +255,8 @@ def pictures_in_list(paths: Sequence[Path]) -> tuple[list[PictureFile], tuple[st
         elif is_picture(path.name):
             results.append(PictureFile(path.as_posix(), partial(open_regular, path, path.as_posix())))
         else:
-            raise DataError(
-                f"{readable(str(path))} is not named like a picture. "
-                f"A list of paths is for pictures: {' '.join(PICTURE_SUFFIXES)}."
-            )
+            why = f"{readable(str(path))} is not named like a picture."
+            raise DataError(why, f"A list of paths is for pictures: {' '.join(PICTURE_SUFFIXES)}.")
     return results, notes
 
 
@@ -283,10 +269,8 @@ def pictures_in_zip(archive: zipfile.ZipFile, source: str) -> tuple[list[Picture
         If there is no picture.
     """
     entries = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-    picture_names, notes = _only_pictures(list(entries), source)
-    return [
-        PictureFile(name, partial(open_member, archive, entries[name], source)) for name in picture_names
-    ], notes
+    names, notes = _only_pictures(list(entries), source)
+    return [PictureFile(name, partial(open_member, archive, entries[name], source)) for name in names], notes
 
 
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: str) -> IO[bytes]:
@@ -319,10 +303,8 @@ def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str,
     other = sorted(name for name in visible if not is_picture(name))
     if not picture_names:
         files = f"but {counted(len(other), 'other file')} ({first_few(other, readable, _SKIPPED_SHOWN)})"
-        raise DataError(
-            f"{source} holds no pictures {files if other else 'and no other files'}. Pictures are "
-            f"{' '.join(PICTURE_SUFFIXES)}. To read a table, give the path of its file."
-        )
+        hint = f"Pictures are {' '.join(PICTURE_SUFFIXES)}. To read a table, give the path of its file."
+        raise DataError(f"{source} holds no pictures {files if other else 'and no other files'}.", hint)
     if not other:
         return picture_names, ()
     skipped = counted(len(other), "other file was", "other files were")
@@ -332,128 +314,128 @@ def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str,
 # ------------------- Pictures as a table: grey values, one picture a row
 
 
-def open_picture(opened: Opened, key: str | None) -> PictureSource:
-    """Return a single picture."""
-    data = opened.content()
-    return picture_source([PictureFile(Path(opened.name).name, partial(io.BytesIO, data))], opened.name)
+@dataclass(frozen=True, eq=False)
+class PictureSource:
+    """Files of pictures that have not been opened yet.
 
-
-def picture_source(pictures: Sequence[PictureFile], name: str, notes: tuple[str, ...] = ()) -> PictureSource:
-    """Return pictures as a source, without opening them."""
-    return PictureSource(name, partial(array_of_pictures, pictures, name, notes))
-
-
-def array_of_pictures(
-    pictures: Sequence[PictureFile],
-    name: str,
-    notes: tuple[str, ...],
-    rows: slice | None,
-    size: tuple[int, int] | None,
-    skipped: list[tuple[str, str]] | None = None,
-    on_read: Callable[[PictureFile, PictureForm, bytes], None] | None = None,
-    least: int = 1,
-) -> ArraySource:
-    """Look at the headers of pictures, which become grey values, one picture a row.
-
-    Colour becomes grey as in Pillow's mode "L" (ITU-R 601-2 luma); 16-bit grey keeps its values.
-    The orientation that a camera recorded is applied.
-
-    Parameters
+    Attributes
     ----------
+    source : str
     pictures : sequence of PictureFile
-    name : str
     notes : tuple of str
-    rows : slice or None
-        Which of them; the others are not opened.
-    size : (width, height) or None
-        Resize every picture to this; None asks that all have one size already.
-    skipped : list of (name, why), optional
-        Gets the pictures that cannot be read, which are left out; by default the first one raises its error.
-    on_read : callable, optional
-        Called with each picture that was read, its form before it was resized, and the bytes of its file.
-    least : int
-        Pictures with fewer pixels a side are not usable.
-
-    Returns
-    -------
-    ArraySource
-        Of shape (n_pictures, height, width); its hash covers names and contents.
-
-    Raises
-    ------
-    DataError
-        If sizes or kinds of grey differ, a picture is too large to be decoded safely, or all are skipped.
-    FileError
-        If a picture is damaged.
-    MissingExtraError
-        If Pillow is not installed.
     """
 
-    @contextmanager
-    def skipping(picture: PictureFile) -> Iterator[None]:
-        try:
-            yield
-        except GramianError as error:
-            if skipped is None or isinstance(error, MissingExtraError):
-                raise
-            label = readable(picture.name)
-            skipped.append((label, str(error).removeprefix(f"{label} ")))
+    source: str
+    pictures: Sequence[PictureFile]
+    notes: tuple[str, ...] = ()
+    column_names: ClassVar[tuple[str, ...]] = ()
 
-    def require_some(count: int) -> None:
-        if not count:
-            shown = first_few([f"{label} {why}" for label, why in skipped or ()], str, _SKIPPED_SHOWN)
-            raise DataError(f"{name} contains no usable picture: {shown}")
+    def array(
+        self,
+        rows: slice | None = None,
+        size: tuple[int, int] | None = None,
+        skipped: list[tuple[str, str]] | None = None,
+        on_read: Callable[[PictureFile, PictureForm, bytes], None] | None = None,
+        least: int = 1,
+    ) -> ArraySource:
+        """Look at the headers of pictures, which become grey values, one picture a row.
 
-    # By their headers alone: all must fit together before any is decoded.
-    usable: list[tuple[PictureFile, PictureForm]] = []
-    for picture in track([pictures[row] for row in pick_rows(len(pictures), rows, name)], "header"):
-        with skipping(picture):
-            form = picture_form(picture)
-            if min(form.width, form.height) < least:
-                raise DataError(
-                    f"{readable(picture.name)} is {form.width}x{form.height} pixels, below the minimum of "
-                    f"{least} pixels a side. Leave it out."
-                )
-            usable.append((picture, form))
-    require_some(len(usable))
-    form = _common_form(usable, size)
-    shape, digest = (len(usable), form.height, form.width), hashlib.sha256()
+        Colour becomes grey as in Pillow's mode "L" (ITU-R 601-2 luma); 16-bit grey keeps its values.
+        The orientation that a camera recorded is applied.
 
-    def grey() -> Iterator[npt.NDArray[Any]]:
-        for picture, original in track(usable, "picture"):
+        Parameters
+        ----------
+        rows : slice or None
+            Which of them; the others are not opened.
+        size : (width, height) or None
+            Resize every picture to this; None asks that all have one size already.
+        skipped : list of (name, why), optional
+            Gets the pictures that cannot be read, which are left out; by default the first one raises.
+        on_read : callable, optional
+            Called with each picture that was read, its form before it was resized, and the bytes of its file.
+        least : int
+            Pictures with fewer pixels a side are not usable.
+
+        Returns
+        -------
+        ArraySource
+            Of shape (n_pictures, height, width); its hash covers names and contents.
+
+        Raises
+        ------
+        DataError
+            If sizes or kinds of grey differ, a picture is too large to be decoded safely, or all are skipped.
+        FileError
+            If a picture is damaged.
+        MissingExtraError
+            If Pillow is not installed.
+        """
+        name = self.source
+
+        @contextmanager
+        def skipping(picture: PictureFile) -> Iterator[None]:
+            try:
+                yield
+            except GramianError as error:
+                if skipped is None or isinstance(error, MissingExtraError):
+                    raise
+                label = readable(picture.name)
+                skipped.append((label, str(error).removeprefix(f"{label} ")))
+
+        def require_some(count: int) -> None:
+            if not count:
+                shown = first_few([f"{label} {why}" for label, why in skipped or ()], str, _SKIPPED_SHOWN)
+                raise DataError(f"{name} contains no usable picture: {shown}")
+
+        # By their headers alone: all must fit together before any is decoded.
+        usable: list[tuple[PictureFile, PictureForm]] = []
+        chosen = pick_rows(len(self.pictures), rows, name)
+        for picture in track([self.pictures[row] for row in chosen], "header"):
             with skipping(picture):
-                data = picture_content(picture)
-                values = grey_values(picture.name, data, form)
-                label = picture.name.encode("utf-8", "surrogateescape")
-                digest.update(label + b"\0" + len(data).to_bytes(8, "little") + data)
-                if on_read is not None:
-                    on_read(picture, original, data)
-                yield values
+                form = picture_form(picture)
+                if min(form.width, form.height) < least:
+                    said = f"{readable(picture.name)} is {form.width}x{form.height} pixels, below the minimum"
+                    raise DataError(f"{said} of {least} pixels a side. Leave it out.")
+                usable.append((picture, form))
+        require_some(len(usable))
+        form = _common_form(usable, size)
+        shape, digest = (len(usable), form.height, form.width), hashlib.sha256()
 
-    def read(_: range | None = None) -> npt.NDArray[Any]:
-        values, count = np.empty(shape, dtype=form.dtype), 0
-        for count, picture in enumerate(grey(), start=1):
-            values[count - 1] = picture
-        require_some(count)
-        return values[:count]
+        def grey() -> Iterator[npt.NDArray[Any]]:
+            for picture, original in track(usable, "picture"):
+                with skipping(picture):
+                    data = picture_content(picture)
+                    values = grey_values(picture.name, data, form)
+                    label = picture.name.encode("utf-8", "surrogateescape")
+                    digest.update(label + b"\0" + len(data).to_bytes(8, "little") + data)
+                    if on_read is not None:
+                        on_read(picture, original, data)
+                    yield values
 
-    def lazy(limit: int) -> Any:
-        spool = Spool(name, math.prod(shape) * form.dtype.itemsize)
-        for picture in grey():
-            spool.append(picture[None])
-        return spool.rows()
+        def read(_: range | None = None) -> npt.NDArray[Any]:
+            values, count = np.empty(shape, dtype=form.dtype), 0
+            for count, picture in enumerate(grey(), start=1):
+                values[count - 1] = picture
+            require_some(count)
+            return values[:count]
 
-    return ArraySource(
-        name,
-        shape,
-        form.dtype,
-        read,
-        lazy=lazy,
-        row_names=tuple(readable(picture.name) for picture, _ in usable),
-        notes=(*notes, *_changes(usable)),
-        sha256=digest.hexdigest,
-        hashed="the names and contents of the pictures",
-    )
+        def lazy(limit: int) -> Any:
+            spool = Spool(name, math.prod(shape) * form.dtype.itemsize)
+            for picture in grey():
+                spool.append(picture[None])
+            return spool.rows()
+
+        return ArraySource(
+            name,
+            shape,
+            form.dtype,
+            read,
+            lazy=lazy,
+            row_names=tuple(readable(picture.name) for picture, _ in usable),
+            notes=(*self.notes, *_changes(usable)),
+            sha256=digest.hexdigest,
+            hashed="the names and contents of the pictures",
+        )
 
 
 def _common_form(
@@ -482,10 +464,8 @@ def _changes(usable: Sequence[tuple[PictureFile, PictureForm]]) -> Iterator[str]
 def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:
     first, second = readable(first), readable(second)
     if one.dtype != other.dtype:
-        return DataError(
-            f"pictures of different kinds: {first} has {one.dtype} grey values, {second} has "
-            f"{other.dtype}. Save all of them with the same depth."
-        )
+        why = f"pictures of different kinds: {first} has {one.dtype} grey values, {second} has {other.dtype}."
+        return DataError(why, "Save all of them with the same depth.")
     size = f"{one.width}x{one.height}"
     return DataError(
         f"pictures of different sizes: {first} is {size}, {second} is {other.width}x{other.height} "
@@ -493,21 +473,22 @@ def _different(first: str, one: PictureForm, second: str, other: PictureForm) ->
     )
 
 
-# --------------------------------------------------- Folders of pictures
+# --------------- Formats: a picture, a folder of them, a zip archive of them
+
+
+def open_picture(opened: Opened, key: str | None) -> PictureSource:
+    """Return a single picture."""
+    data = opened.content()
+    return PictureSource(opened.name, [PictureFile(Path(opened.name).name, partial(io.BytesIO, data))])
 
 
 def open_folder(opened: Opened, key: str | None) -> PictureSource:
     """Return the pictures of a folder and of those below it."""
-    pictures, notes = pictures_in_folder(opened.path or Path())
-    return picture_source(pictures, opened.name, notes)
-
-
-# ---------------------------------------------- Zip archives of pictures
+    return PictureSource(opened.name, *pictures_in_folder(opened.path or Path()))
 
 
 def open_zip(opened: Opened, key: str | None) -> PictureSource:
     """Return the pictures of an archive, without unpacking it to disk."""
     with damage(opened.name):
         archive = opened.enter_context(zipfile.ZipFile(opened.file))
-    pictures, notes = pictures_in_zip(archive, opened.name)
-    return picture_source(pictures, opened.name, notes)
+    return PictureSource(opened.name, *pictures_in_zip(archive, opened.name))

@@ -21,7 +21,7 @@ from gramian.core.checks import counted, listed
 from gramian.errors import DataError, ParameterError, needs
 from gramian.tables.columns import ColumnSource
 from gramian.tables.layout import begins_table, layout_of_rows, notes_below, shown_lines
-from gramian.tables.reading import ReadingOptions
+from gramian.tables.reading import NO_OPTIONS, ReadingOptions
 from gramian.tables.source import Opened, damage
 from gramian.tables.table import Expected
 
@@ -64,11 +64,8 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
         book = CalamineWorkbook.from_filelike(opened.file)
         names = [one.name for one in book.sheets_metadata if one.typ == SheetTypeEnum.WorkSheet]
         if key is not None and key not in names:
-            raise ParameterError(
-                "path",
-                problem=f"{source} has no sheet {key!r}.",
-                hint=f"Its sheets are {listed(names)}.",
-            )
+            hint = f"Its sheets are {listed(names)}."
+            raise ParameterError("path", problem=f"{source} has no sheet {key!r}.", hint=hint)
         sheets = {name: book.get_sheet_by_name(name) for name in (names if key is None else [key])}
         chosen = key or max(names, key=lambda name: _size(sheets[name]))
         rows = [_cut(row) for row in sheets[chosen].to_python(skip_empty_area=False)]
@@ -99,8 +96,7 @@ class SheetSource(ColumnSource):
     source : str
     notes, sheets : tuple of str
         What was decided before, and the sheets of the workbook.
-    na_values, header, skip_footer, skip_after_header
-        As :class:`gramian.tables.reading.ReadingOptions` has them.
+    reading : ReadingOptions
     """
 
     word, separator = "row", ","
@@ -111,21 +107,17 @@ class SheetSource(ColumnSource):
         source: str,
         notes: tuple[str, ...],
         sheets: tuple[str, ...],
-        na_values: tuple[str, ...] = (),
-        header: int | None = None,
-        skip_footer: int | None = None,
-        skip_after_header: int | None = None,
+        reading: ReadingOptions = NO_OPTIONS,
     ) -> None:
         self._rows, self.source, self._notes, self.sheets = rows, source, notes, sheets
-        self.notes, self.na_values, self._footer = notes, na_values, skip_footer
-        layout = layout_of_rows(rows, source, na_values, header, skip_after_header)
+        self.notes, self.na_values, self._footer = notes, reading.na_values or (), reading.skip_footer
+        layout = layout_of_rows(rows, source, reading)
         self._lay_out(layout, layout.names)
         self.first_lines = shown_lines(rows)
 
     def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
         """Return the sheet with the missing-value marks of the options, and its header where they say."""
-        options = (reading.na_values or (), reading.header, reading.skip_footer, reading.skip_after_header)
-        return SheetSource(self._rows, self.source, self._notes, self.sheets, *options)
+        return SheetSource(self._rows, self.source, self._notes, self.sheets, reading)
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield all rows of the table at once."""

@@ -26,7 +26,7 @@ from gramian.tables import layout
 from gramian.tables.cells import MISSING_TOKENS
 from gramian.tables.columns import ColumnSource
 from gramian.tables.names import R_DATA, R_STARTS, refuse_document
-from gramian.tables.reading import ReadingOptions
+from gramian.tables.reading import NO_OPTIONS, ReadingOptions
 from gramian.tables.source import GZIP, Opened, expanded
 from gramian.tables.strings import QUOTED, as_written
 from gramian.tables.table import Expected
@@ -109,9 +109,8 @@ class TextFile:
             for text in codecs.iterdecode(itertools.chain([first], pieces), "utf-16"):
                 yield text.encode()
         except UnicodeError as error:
-            raise FileError(
-                f"{self.source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."
-            ) from error
+            why = f"{self.source} begins as UTF-16 text but is damaged or cut off."
+            raise FileError(why, "Save it as UTF-8.") from error
 
     def apart(self, count: int, size: int) -> Iterator[bytes]:
         """Yield whole lines from so many places of a file, evenly apart; none of packed text or UTF-16."""
@@ -153,10 +152,8 @@ class TextFile:
         if b"\0" in sample:
             if sample.startswith(R_STARTS):
                 raise FileError(f"{self.source} {R_DATA}")
-            raise FileError(
-                f"{self.source} is neither text nor a file of another known kind: bytes of it are 0. Save "
-                "the table as CSV, in UTF-8."
-            )
+            why = f"{self.source} is neither text nor a file of another known kind: bytes of it are 0."
+            raise FileError(why, "Save the table as CSV, in UTF-8.")
         # A letter of several bytes may have been cut.
         whole = next(pieces, None) is None
         self._n_lines = sys.maxsize if whole else max(self._n_lines, lines)
@@ -170,10 +167,7 @@ class TextSource(ColumnSource):
     Parameters
     ----------
     file : TextFile
-    na_values : tuple of str
-        Texts that stand for a missing value, in addition to the usual ones.
-    header, skip_footer, skip_after_header : int, optional
-        As :class:`gramian.tables.reading.ReadingOptions` has them.
+    reading : ReadingOptions
 
     Raises
     ------
@@ -189,35 +183,28 @@ class TextSource(ColumnSource):
     (('x', 'y'), [['1'], ['2']])
     """
 
-    def __init__(
-        self,
-        file: TextFile,
-        na_values: tuple[str, ...] = (),
-        header: int | None = None,
-        skip_footer: int | None = None,
-        skip_after_header: int | None = None,
-    ) -> None:
+    separator: str
+
+    def __init__(self, file: TextFile, reading: ReadingOptions = NO_OPTIONS) -> None:
         self._file, self.source, self.path = file, file.source, file.path
-        self.na_values, self.skip_footer = na_values, skip_footer
-        self._head = file.head(layout.SAMPLE_LINES + (header or 0) + (skip_after_header or 0))
+        self.na_values, self.skip_footer = reading.na_values or (), reading.skip_footer
+        self._head = file.head(layout.known_lines(reading))
         head = self._as_utf8(self._head)
-        about = (self.source, na_values, header)
-        found = layout.detect_layout(head, *about, below=skip_after_header)
-        if not found.plain and header is None:
-            found = layout.detect_layout(head, *about, layout.MORE_LINES, skip_after_header)
+        found = layout.detect_layout(head, self.source, reading)
+        if not found.plain and reading.header is None:
+            found = layout.detect_layout(head, self.source, reading, layout.MORE_LINES)
         self.separator = found.separator
         self._lay_out(found, None if found.names is None else tuple(as_written(found.names).to_pylist()))
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
-        most = layout.SHOWN[0]
-        shown = b"\n".join(head[: layout.SAMPLE_BYTES].split(b"\n", most + 1)[: most + 1])
-        lines = layout.split_lines(shown.decode("utf-8", errors="replace"), self.separator, most)
+        shown = layout.first_lines(head[: layout.SAMPLE_BYTES], layout.SHOWN[0] + 1)
+        lines = layout.split_lines(shown.decode("utf-8", errors="replace"), self.separator)
         self.first_lines = layout.shown_lines([line.fields for line in lines])
         self._types = dict.fromkeys(map(str, range(found.n_fields)), pa.string())
 
     def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
         """Return the text with the missing-value marks of the options, and its header where they say."""
-        options = (reading.na_values or (), reading.header, reading.skip_footer, reading.skip_after_header)
-        return self if options == ((), None, None, None) else TextSource(self._file, *options)
+        options = (reading.na_values, reading.header, reading.skip_footer, reading.skip_after_header)
+        return TextSource(self._file, reading) if any(one is not None for one in options) else self
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield all rows; see :class:`gramian.tables.columns.ColumnSource`."""
@@ -258,9 +245,7 @@ class TextSource(ColumnSource):
                 below = text[match.end() : match.end() + _TAIL].split(b"\n")[:_BEGIN]
                 lines = [self._as_utf8(line) for line in below]
                 if layout.begins_table(
-                    [layout.fields_of(line, self._layout.separator) for line in lines],
-                    self._layout.separator,
-                    self.names,
+                    [layout.fields_of(line, self.separator) for line in lines], self.separator, self.names
                 ):
                     self._note_table(lines[0].decode("utf-8", errors="replace"))
                     yield text[: match.start() + 1]
@@ -295,8 +280,8 @@ class TextSource(ColumnSource):
         if count is None:
             lines = text.rstrip(b"\r\n").rsplit(newline, _TAIL_LINES)
             lines = [self._as_utf8(line) for line in lines[len(lines) > _TAIL_LINES :]]
-            fields = [layout.fields_of(line, self._layout.separator) for line in lines]
-            count = layout.notes_below(fields, self._layout.separator, self._layout.n_fields)
+            fields = [layout.fields_of(line, self.separator) for line in lines]
+            count = layout.notes_below(fields, self.separator, self._layout.n_fields)
             self._note_below([line.decode("utf-8", errors="replace") for line in lines[len(lines) - count :]])
             text = text.rstrip(b"\r\n") if count else text
         if not count:
@@ -323,38 +308,28 @@ class TextSource(ColumnSource):
             uneven.append(row)
             return "error"
 
+        types = self._types | {str(place): pa.float64() for place in direct}
+        # No thread may outlive an error and the end of the program.
+        read = arrow_csv.ReadOptions(column_names=[*types], block_size=LARGEST_ROW, use_threads=False)
+        parse = arrow_csv.ParseOptions(
+            delimiter=self.separator, newlines_in_values=b'"' in rows, invalid_row_handler=note_uneven
+        )
+        convert = arrow_csv.ConvertOptions(column_types=types, null_values=MISSING_TOKENS)
         try:
-            table = arrow_csv.read_csv(
-                pa.BufferReader(rows),
-                read_options=arrow_csv.ReadOptions(
-                    column_names=[str(place) for place in range(self._layout.n_fields)],
-                    block_size=LARGEST_ROW,
-                    use_threads=False,  # no thread may outlive an error and the end of the program
-                ),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=self.separator,
-                    newlines_in_values=b'"' in rows,
-                    invalid_row_handler=note_uneven,
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=self._types | {str(place): pa.float64() for place in direct},
-                    null_values=MISSING_TOKENS,
-                ),
-            )
+            table = arrow_csv.read_csv(pa.BufferReader(rows), read, parse, convert)
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
                 raise
             if direct and not uneven:  # a number is padded, or is none
                 return self._parsed(block, lines, frozenset())
             if uneven:
-                raise _uneven_rows(rows, uneven[0], self.source, lines, self._layout.separator) from error
+                raise _uneven_rows(rows, uneven[0], self.source, lines, self.separator) from error
             raise DataError(f"{self.source} cannot be read as delimited text: {error}.") from error
         columns = [column.combine_chunks() for column in table.columns]
         if re.search(QUOTED, rows):  # one call for all columns: rows may have many thousand fields
             places = [place for place in range(len(columns)) if place not in direct]
-            texts = as_written(
-                pa.chunked_array([columns[place] for place in places], pa.string()).combine_chunks()
-            )
+            together = pa.chunked_array([columns[place] for place in places], pa.string())
+            texts = as_written(together.combine_chunks())
             for index, place in enumerate(places):
                 columns[place] = texts.slice(index * len(columns[0]), len(columns[0]))
         return self._without_headers(columns)
@@ -401,10 +376,8 @@ def whole_rows(pieces: Iterator[bytes], source: str) -> Iterator[bytes]:
             yield rest[:end]
             rest = rest[end:]
         elif len(rest) > LARGEST_ROW:
-            raise DataError(
-                f"{source} has a row of more than {LARGEST_ROW:,} bytes. Is it a table? A closing quote may "
-                "be missing."
-            )
+            why = f"{source} has a row of more than {LARGEST_ROW:,} bytes. Is it a table?"
+            raise DataError(why, "A closing quote may be missing.")
     if rest:
         yield rest
 

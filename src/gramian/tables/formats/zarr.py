@@ -159,9 +159,7 @@ def header_of(array: Any) -> Header:
     """Describe an array."""
     filters = (*(getattr(array.metadata, "filters", None) or ()), getattr(array.metadata, "compressor", None))
     if any(getattr(one, "codec_id", "") == "pickle" for one in filters):
-        raise DataError(
-            f"{array.name} is stored as pickle, which is not supported because reading it can run code. "
-            "Write it again as numbers."
-        )
+        why = f"{array.name} is stored as pickle, which is not supported because reading it can run code."
+        raise DataError(why, "Write it again as numbers.")
     plain = array.dtype if array.dtype.kind in "buifc" else np.dtype(np.str_)
     return Header(array.shape, plain, lambda: np.asarray(array[...]))
