@@ -89,9 +89,12 @@ def test_array_kinds_give_their_own_kind(array_kind):
             pairs += [(getattr(model, name), getattr(expected, name)) for name in ("components_", "mean_")]
             assert type(model.explained_variance_) is type(Z)
             assert numpy_dtype(model.explained_variance_) == np.float64
+            variances = to_numpy(model.explained_variance_)
+            assert_allclose(variances, expected.explained_variance_, rtol=1e-6)
+            assert model.certificate_.ok
         for value, wanted in pairs:
             assert array_kind.same(value) or array_kind.name == "numpy-read-only", model
-            atol = (1e-9 if array_kind.dtype == np.float64 else 1e-3) * max(1, np.abs(wanted).max())
+            atol = (1e-11 if array_kind.dtype == np.float64 else 1e-4) * max(1, np.abs(wanted).max())
             assert_allclose(to_numpy(value), wanted, atol=atol, err_msg=repr(model))
         if isinstance(model, MAPS):
             assert isinstance(model.kernel_error_.maximum, float)
