@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from gramian.core.records import Spectrum
+from gramian.core.records import SolveRequest, Spectrum, Target
 from gramian.engine.centered import center_rows
 from gramian.engine.certificates import certify, largest_missed, largest_possible
 from gramian.engine.operator import digest
@@ -92,9 +92,15 @@ def power_steps(A, k, steps, seed):
     return np.linalg.qr(V)[0]
 
 
+def asked(tol, seed=1):
+    """Return a request whose probe is drawn from a seed."""
+    request = SolveRequest(Target(), tol, 0)
+    vars(request)["probe_rng"] = np.random.default_rng(seed)
+    return request
+
+
 def certificate_of(operator, result, tol=1e-6, seed=1):
-    rng = np.random.default_rng(seed)
-    return certify(result, operator, tol=tol, rng=lambda: rng, unit="eigenvalues")[0]
+    return certify(result, operator, asked(tol, seed), "eigenvalues")[0]
 
 
 def certified(values, kept, seed=0, tol=1e-6, **options):
@@ -472,8 +478,7 @@ def test_kinds_follow_the_weakest_part_and_units_the_factor():
     operator = Matrix(exact, exact + 1e-9 * np.eye(len(exact)))
     result = handed_over(operator, Q[:, :5])
     plain = certificate_of(operator, result)
-    rng = np.random.default_rng(1)
-    scaled, _ = certify(result, operator, tol=1e-6, rng=lambda: rng, unit="variances", factor=0.125)
+    scaled, _ = certify(result, operator, asked(1e-6), "variances", factor=0.125)
     for name in ("values", "residuals", "radii", "set_radius", "widening"):
         assert_array_equal(getattr(scaled, name), 0.125 * getattr(plain, name))
     assert scaled.completeness.bound == 0.125 * plain.completeness.bound

@@ -8,6 +8,7 @@ from scipy.linalg import subspace_angles
 
 import gramian
 from gramian import PCA, KernelPCA
+from gramian.core.records import Spectrum
 from gramian.engine.certificates import direction_bounds
 
 CIRCLE = np.arange(60) * 2 * np.pi / 60
@@ -74,7 +75,8 @@ def test_bounds_are_those_of_davis_and_kahan_and_equal_components_named():
         T, W = np.linalg.eigh(V.T @ A @ V)
         V, T = (V @ W)[:, ::-1], T[::-1]
         residuals = np.linalg.norm(A @ V - V * T, axis=0)
-        bounds = direction_bounds(T, residuals, 0.0, others=values[3])
+        spectrum = Spectrum(T, V, residuals, None, None, 0.0, 0.0, "deterministic", "krylov", False)
+        bounds = direction_bounds(spectrum, 1.0, values[3], True, "deterministic")
         for part in bounds.clusters:
             some = slice(part.start, part.stop)
             off = largest_sine(V.T[some], np.eye(8)[some])

@@ -621,19 +621,9 @@ def from_moments(
                 )
     noise = float(rounding.sum())
     rest = np.zeros(d) + result.rest if center else None
-    return CenteredRows(
-        rows,
-        mean,
-        divisor,
-        squares,
-        noise,
-        unit_exponent=unit,
-        constant=constant,
-        rest=rest,
-        weight=n,
-        norms=norms,
-        weighted=rows.weights is not None,
-    )
+    facts: dict[str, Any] = {"constant": constant, "rest": rest, "weight": n, "norms": norms}
+    facts |= {"unit_exponent": unit, "weighted": rows.weights is not None}
+    return CenteredRows(rows, mean, divisor, squares, noise, **facts)
 
 
 def require_counts(rows: Rows) -> None:
@@ -1023,9 +1013,9 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool) -
 
     def of_block(part: slice, values: Any) -> Moments:
         weights = rows.weights_of(part)
-        rounds, facts = 1 if weights is None else 2, (view, values, center, among, products)
-        result, again = _of_block(*facts, rounds=rounds, weights=weights)
-        return _of_block(*facts, rounds=2)[0] if again else result
+        facts = view, values, weights, center, among, products
+        result, again = _of_block(*facts, 1 if weights is None else 2)
+        return _of_block(*facts, 2)[0] if again else result
 
     if not arrays.is_numpy(rows.like):
         from gramian.tables.device import device_blocks
@@ -1049,14 +1039,7 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool) -
 
 
 def _of_block(
-    view: CenteredRows,
-    values: Any,
-    center: bool,
-    among: int,
-    products: bool,
-    *,
-    rounds: int,
-    weights: FloatArray | None = None,
+    view: CenteredRows, values: Any, weights: Any, center: bool, among: int, products: bool, rounds: int
 ) -> tuple[Moments, bool]:
     """Moments of a block, its means subtracted so often, and whether that was not often enough."""
     xp, (count, d) = arrays.namespace(values), values.shape

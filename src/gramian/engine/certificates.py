@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from gramian.core import arrays, records
-from gramian.core.records import BoundKind, Certificate, Completeness, DirectionBounds, FloatArray, Spectrum
+from gramian.core.records import (
+    BoundKind,
+    Certificate,
+    Completeness,
+    DirectionBounds,
+    FloatArray,
+    SolveRequest,
+    Spectrum,
+)
 from gramian.engine.operator import Operator
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
@@ -29,13 +37,7 @@ HUGE, TINY = 1e100, 1e-300
 
 
 def certify(
-    spectrum: Spectrum,
-    operator: Operator,
-    *,
-    tol: float,
-    rng: Callable[[], np.random.Generator],
-    unit: str,
-    factor: float = 1.0,
+    spectrum: Spectrum, operator: Operator, request: SolveRequest, unit: str, factor: float = 1.0
 ) -> tuple[Certificate, Any]:
     """Bound the errors of the leading eigenpairs of an operator.
 
@@ -45,11 +47,9 @@ def certify(
         Computed pairs: approximate eigenvalues t_j, orthonormal vectors V and residuals.
     operator : Operator
         The matrix they belong to.
-    tol : float
-        Tolerance relative to the largest eigenvalue.
-    rng : callable
-        Returns the source of the probe, a generator that is independent of the solver's. The probe depends on
-        the operator's fingerprint too, so that no matrix can be built to hide from a seed.
+    request : SolveRequest
+        Its tolerance, and the source of the probe, a generator that is independent of the solver's. The probe
+        depends on the operator's fingerprint too, so that no matrix can be built to hide from a seed.
     unit : str
         What the eigenvalues are called.
     factor : float
@@ -88,8 +88,8 @@ def certify(
     complete: Completeness | None = None
     missed = None
     if k:
-        complete, missed = _completeness(spectrum, operator, sigma, together, left, tol, rng)
-    reasons = _reasons(spectrum, radii, complete, tol, seen=missed is not None)
+        complete, missed = _completeness(spectrum, operator, request, sigma, together, left)
+    reasons = _reasons(spectrum, radii, complete, request.tol, seen=missed is not None)
     # The eigenvalues that are not among the computed ones, and whether the bound on them is one of them.
     others, known = min(left, math.inf if complete is None else complete.bound), False
     if k >= operator.size:
@@ -98,16 +98,7 @@ def certify(
         others, known = float(spectrum.rest.max()) + spectrum.searched_to, True
     kinds = [spectrum.error_kind, operator.error_kind]
     kinds += [] if known or complete is None else [complete.kind]
-    directions = direction_bounds(
-        spectrum.values,
-        spectrum.residuals / sigma,
-        spectrum.error_bound,
-        others=others,
-        known=known,
-        rank=spectrum.rank,
-        kind=max(kinds, key=records.BOUND_KINDS.index),
-        factor=factor,
-    )
+    kind = max(kinds, key=records.BOUND_KINDS.index)
     certificate = Certificate(
         values=spectrum.values * factor,
         residuals=spectrum.residuals * factor,
@@ -117,11 +108,11 @@ def certify(
         widening_kind=spectrum.error_kind,
         orthogonality=loss,
         completeness=None if complete is None else replace(complete, bound=complete.bound * factor),
-        tol=tol,
+        tol=request.tol,
         unit=unit,
         ok=not reasons,
         reasons=tuple(reasons),
-        directions=directions,
+        directions=direction_bounds(spectrum, sigma, others, known, kind, factor),
     )
     return certificate, missed
 
@@ -222,13 +213,7 @@ def largest_missed(values: FloatArray, below: float, coupling: float) -> float:
 
 
 def _completeness(
-    spectrum: Spectrum,
-    operator: Operator,
-    sigma: float,
-    together: float,
-    left: float,
-    tol: float,
-    rng: Callable[[], np.random.Generator],
+    spectrum: Spectrum, operator: Operator, request: SolveRequest, sigma: float, together: float, left: float
 ) -> tuple[Completeness | None, Any]:
     """Bound the eigenvalues that were not computed, by the cheapest argument that suffices.
 
@@ -243,7 +228,7 @@ def _completeness(
     loss = _norm(spectrum.residuals) / sigma
     if spectrum.complete or k >= operator.size:
         return _bounded("full decomposition", last + loss + error, last, kind), None
-    enough = _enough(spectrum.values, tol)
+    enough = _enough(spectrum.values, request.tol)
     room, left_out = enough - last, None
     copies = _repeated(spectrum.values, together)
     enough, most = min(enough, copies), PROBE_STEPS * (1 if copies == math.inf else MORE)
@@ -265,8 +250,8 @@ def _completeness(
     for matrix, off in tried:
         if left_out is not None or (best is not None and best.bound <= enough):
             break
-        larger = last + tol * float(spectrum.values[0]) + together + off
-        stream = _stream(rng(), matrix)
+        larger = last + request.tol * float(spectrum.values[0]) + together + off
+        stream = _stream(request.probe_rng, matrix)
         looked = _probe(matrix, spectrum.vectors, stream, missed, off, enough, larger, most)
         below, probability, left_out = looked
         bound, risk = missed(below + off), risk + probability
@@ -436,32 +421,21 @@ def _krylov_spaces(
 
 
 def direction_bounds(
-    values: FloatArray,
-    residuals: FloatArray,
-    error: float,
-    *,
-    others: float,
-    known: bool = True,
-    rank: int | None = None,
-    kind: BoundKind = "deterministic",
-    factor: float = 1.0,
+    spectrum: Spectrum, sigma: float, others: float, known: bool, kind: BoundKind, factor: float = 1.0
 ) -> DirectionBounds:
     """Bound the angles between computed eigenvectors and those of the exact matrix.
 
     Parameters
     ----------
-    values : ndarray of shape (k,)
-        Computed eigenvalues, descending.
-    residuals : ndarray of shape (k,)
-        Norms of ``A v - value v`` for the matrix A that was computed.
-    error : float
-        Bound on the spectral norm of (computed matrix - exact matrix).
+    spectrum : Spectrum
+        Its ``error_bound`` is one on the spectral norm of (computed matrix - exact matrix). Eigenvalues
+        beyond its rank have no direction.
+    sigma : float
+        Smallest singular value of its vectors.
     others : float
         Bound on the eigenvalues of the exact matrix that were not computed; -inf where there are none.
     known : bool
         Whether ``others`` is an eigenvalue with its error bound, and not merely an upper bound.
-    rank : int, optional
-        Number of eigenvalues that are no rounding; the others have no direction. By default k.
     kind : {"deterministic", "probabilistic", "estimate"}
         Kind of the weakest of these bounds.
     factor : float
@@ -482,16 +456,9 @@ def direction_bounds(
     References
     ----------
     Davis and Kahan (1970), The rotation of eigenvectors by a perturbation III, the sin theta theorem.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bounds = direction_bounds(np.array([3.0, 2.0, 2.0]), np.full(3, 1e-9), 1e-12, others=1.0)
-    >>> bounds.first, bounds.sines.round(10)
-    (array([0, 1, 1]), array([1.0e-09, 1.4e-09, 1.4e-09]))
     """
-    k = values.size
-    rank = k if rank is None else min(rank, k)
+    values, residuals, error = spectrum.values, spectrum.residuals / sigma, spectrum.error_bound
+    k, rank = values.size, min(spectrum.rank, values.size)
     reach = _norm(residuals) + error
     apart = ~(values[:-1] - values[1:] <= 2.0 * reach)
     starts = [0, *(np.flatnonzero(apart) + 1).tolist()] if k else []

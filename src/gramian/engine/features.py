@@ -259,23 +259,17 @@ STEP = 128  # columns of the factor made at a time
 
 
 def chosen(
-    evaluator: Evaluator,
-    rows: Rows,
-    count: int,
-    rule: str,
-    *,
-    tol: float,
-    center: bool,
-    rng: np.random.Generator,
-    dtype: Any,
+    evaluator: Evaluator, rows: Rows, count: int, rule: str, rng: np.random.Generator, **options: Any
 ) -> tuple[Any, Indices | None]:
     """Choose landmarks.
 
     Parameters
     ----------
-    evaluator, rows, count, tol, center, rng, dtype
+    evaluator, rows, count, rng
         As in :func:`random_pivots`.
     rule : {"rpcholesky", "uniform", "kmeans"}
+    **options
+        The other parameters of :func:`random_pivots`, for the first rule.
 
     Returns
     -------
@@ -287,7 +281,7 @@ def chosen(
     if rule == "uniform":
         indices = np.sort(rng.choice(rows.shape[0], size=count, replace=False))
     else:
-        indices = random_pivots(evaluator, rows, count, tol=tol, center=center, rng=rng, dtype=dtype)
+        indices = random_pivots(evaluator, rows, count, rng=rng, **options)
     # Where k(x, x) is 0 everywhere, any row will do.
     indices = indices if len(indices) else np.zeros(1, dtype=np.intp)
     return rows.at(indices), indices

@@ -143,9 +143,9 @@ class KernelProblem(Problem):
         """Return estimates of the leading vectors from a few rows, if tiles are recomputed in every pass."""
         if not isinstance(route, krylov.KrylovRoute) or not isinstance(self.source, tiles.KernelSource):
             return None
-        if self.rows.weights is not None:
+        if self.rows.weights is not None or not self.single or not arrays.is_numpy(self.rows.like):
             return None
-        if route.form.storage != "again" or not self.single or not arrays.is_numpy(self.rows.like):
+        if route.form.storage != "again":
             return None
         # The other columns of a block are random: nothing is out of reach.
         return tiles.leading_from_few(self.source, 3 * route.block // 4, request.solver_rng)
@@ -230,14 +230,10 @@ class KernelProblem(Problem):
             return records.Repair(0, operator.size, 0.0, 0.0, (operator.trace() or 0.0) * factor, 0.0)
         every = np.concatenate([spectrum.values, spectrum.rest])
         negative = every[every < -_noise(spectrum, operator)]
-        return records.Repair(
-            count=negative.size,
-            size=operator.size,
-            smallest=float(negative.min(initial=0.0)) * factor,
-            negative=-float(negative.sum()) * factor,
-            total=float(np.abs(every).sum()) * factor,
-            change=float(np.linalg.norm(negative) / (np.linalg.norm(every) or 1.0)),
-        )
+        smallest, lost = float(negative.min(initial=0.0)) * factor, -float(negative.sum()) * factor
+        total = float(np.abs(every).sum()) * factor
+        change = float(np.linalg.norm(negative) / (np.linalg.norm(every) or 1.0))
+        return records.Repair(negative.size, operator.size, smallest, lost, total, change)
 
     def _negative(self, spectrum: Spectrum, operator: Operator) -> float:
         """Return the smallest eigenvalue found if it is negative beyond rounding and not clipped, else 0."""
@@ -398,12 +394,7 @@ class Features:
 
 
 def landmark_features(
-    bind: Callable[[Any], Evaluator],
-    landmarks: Any,
-    n: int,
-    dtype: Any,
-    like: Any,
-    every: Evaluator | None = None,
+    bind: Callable[[Any], Evaluator], landmarks: Any, n: int, dtype: Any, like: Any, every: Evaluator | None
 ) -> Features:
     """Return the projections of n rows onto the span of landmarks.
 
@@ -417,8 +408,8 @@ def landmark_features(
         Of the rows.
     like : array
         Of the kind, and on the device, of the rows: the landmarks' matrix is decomposed there.
-    every : Evaluator, optional
-        The kernel, bound to all rows; it states the error bound of a value.
+    every : Evaluator or None
+        The kernel, bound to all rows, where it states the error bound of a value.
     """
     evaluator = bind(landmarks)
     relative = max(evaluator.relative, (every or evaluator).relative)

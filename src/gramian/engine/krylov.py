@@ -520,17 +520,8 @@ def _spectrum(
     theta = values[:k].copy()
     residuals = arrays.column_norms(products - vectors * arrays.from_numpy(theta, vectors)[None, :])
     top = float(theta[0]) if k else 0.0
-    return Spectrum(
-        values=theta,
-        vectors=vectors,
-        residuals=residuals,
-        total=operator.trace(),
-        squares=None if operator.frobenius() is None else operator.frobenius() ** 2,  # type: ignore[operator]
-        rank_tolerance=route.relative_tolerance(operator.relative_tolerance, operator.noise, top),
-        error_bound=operator.error_bound,
-        error_kind=operator.error_kind,
-        route="krylov",
-        complete=basis.size >= operator.size,
-        passes=passes,
-        smallest=float(values[-1]) if values.size else None,
-    )
+    tolerance = route.relative_tolerance(operator.relative_tolerance, operator.noise, top)
+    norm, smallest = operator.frobenius(), float(values[-1]) if values.size else None
+    sizes = operator.trace(), None if norm is None else norm**2, tolerance, operator.error_bound
+    facts = *sizes, operator.error_kind, "krylov", basis.size >= operator.size
+    return Spectrum(theta, vectors, residuals, *facts, passes=passes, smallest=smallest)

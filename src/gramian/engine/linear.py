@@ -229,7 +229,8 @@ class LinearProblem(Problem):
             return math.inf
         view = centered.uncentered(rows)
         inner, terms = rows.shape[0], centered.terms_of(view) or rows.shape[0]
-        of_trace = scatter.product_error(view, inner, terms + centered.PIECES)[0] / view.total
+        facts = inner, terms + centered.PIECES, 1, scatter.Observed(), False
+        of_trace = scatter.product_error(view, *facts)[0] / view.total
         return float(of_trace * values.sum() / max(float(values[0]), 1e-300))
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:

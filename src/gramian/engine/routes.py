@@ -239,20 +239,10 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
     # The backward error of LAPACK's symmetric solvers is a modest multiple of eps times the norm.
     backward = arrays.backward_error(np.concatenate([values, rest]))
     top = float(values[0]) if values.size else 0.0
-    return Spectrum(
-        values=values,
-        vectors=V,
-        residuals=residuals,
-        total=total,
-        squares=None,
-        rank_tolerance=relative_tolerance(operator.relative_tolerance, operator.noise, top),
-        error_bound=operator.dense_error + backward,
-        error_kind=operator.error_kind,
-        route=route,
-        complete=True,
-        rest=rest,
-        smallest=float(rest[-1]) if rest.size else (float(values[-1]) if values.size else None),
-    )
+    tolerance = relative_tolerance(operator.relative_tolerance, operator.noise, top)
+    bound = tolerance, operator.dense_error + backward, operator.error_kind
+    smallest = float(rest[-1]) if rest.size else (float(values[-1]) if values.size else None)
+    return Spectrum(values, V, residuals, total, None, *bound, route, True, rest, smallest=smallest)
 
 
 def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatArray, Any, FloatArray]:
@@ -351,20 +341,11 @@ def solve_svd(C: Any, target: Target, noise: float, relative: float, error: floa
     # Of the directions too: those of a wide, badly scaled table may be less accurate than singular values.
     residuals = arrays.column_norms(C.T @ (C @ right) - right * (s[:k] ** 2)[None, :])
     top = float(squares[0]) if squares.size else 0.0
-    return Spectrum(
-        values=squares[:k],
-        vectors=xp.asarray(right, copy=True) if xp is not np else right,
-        residuals=residuals,
-        total=total,
-        squares=None,
-        rank_tolerance=relative_tolerance(relative, noise, top),
-        error_bound=10 * max(n, d) ** 0.5 * EPS * top + error,
-        error_kind="deterministic",
-        route="full",
-        complete=True,
-        rest=squares[k:],
-        smallest=float(squares[-1]) if squares.size else None,
-    )
+    V = xp.asarray(right, copy=True) if xp is not np else right
+    tolerance, bound = relative_tolerance(relative, noise, top), 10 * max(n, d) ** 0.5 * EPS * top + error
+    pairs, rest = (squares[:k], V, residuals, total, None, tolerance, bound), squares[k:]
+    smallest = float(squares[-1]) if squares.size else None
+    return Spectrum(*pairs, "deterministic", "full", True, rest, smallest=smallest)
 
 
 def _svd(C: Any) -> tuple[Any, Any]:

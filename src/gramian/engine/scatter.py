@@ -337,12 +337,7 @@ class ScatterOperator(ABC):
 
 
 def product_error(
-    view: CenteredRows,
-    inner: int,
-    block: int,
-    products: int = 1,
-    observed: Observed = Observed(),
-    worst_case: bool = False,
+    view: CenteredRows, inner: int, block: int, products: int, observed: Observed, worst_case: bool
 ) -> tuple[float, records.BoundKind]:
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
 

@@ -273,15 +273,9 @@ class Schedule:
         elif request.solver == "krylov":
             size = self.costs.order(route.form)
             reason = f"An iteration for {request.target} of {size} would fill the whole space."
-        plan = Plan(
-            operator=route.form.matrix,
-            solver=route.solver,
-            steps=cost.steps,
-            bytes=cost.bytes,
-            reason=reason,
-            arithmetic=route.form.arithmetic,
-            alternatives=tuple(self._alternative(item, o) for o in others[:SHOWN]),
-        )
+        alternatives = tuple(self._alternative(item, other) for other in others[:SHOWN])
+        facts = cost.steps, cost.bytes, reason, route.form.arithmetic, alternatives
+        plan = Plan(route.form.matrix, route.solver, *facts)
         if substitute is None:
             return plan
         steps = (*substitute.steps, *cost.steps)
@@ -535,14 +529,7 @@ def _run(
             spectrum = result.spectrum
             result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are undetermined")
         if request.certify:
-            certificate, missed = certify(
-                spectrum,
-                operator,
-                tol=request.tol,
-                rng=lambda: request.probe_rng,
-                unit=problem.unit,
-                factor=problem.factor(),
-            )
+            certificate, missed = certify(spectrum, operator, request, problem.unit, problem.factor())
         if missed is None or result.status is not Status.COMPLETE:
             break
         result = replace(result, status=Status.INCOMPLETE, why="a larger eigenvalue was missed")
@@ -551,20 +538,22 @@ def _run(
             break
         start = arrays.namespace(missed).concat([spectrum.vectors, missed], axis=1)
     spectrum = spectrum if passes == spectrum.passes else replace(spectrum, passes=passes)
-    return Solution(spectrum, certificate, operator), *_judged(result, spectrum, certificate, planned, tried)
+    solution = Solution(spectrum, certificate, operator)
+    return solution, *_judged(result, solution, planned, tried)
 
 
 def _judged(
-    result: SolverResult,
-    spectrum: Spectrum,
-    certificate: Certificate | None,
-    planned: Schedule,
-    tried: Sequence[Ranked],
+    result: SolverResult, solution: Solution, planned: Schedule, tried: Sequence[Ranked]
 ) -> tuple[Status, str]:
     """Return a result's status, and why it is not accepted: the one policy."""
     if result.status is not Status.COMPLETE:
         return result.status, result.why
-    request, route = planned.request, tried[-1].route
+    request, route, spectrum, certificate = (
+        planned.request,
+        tried[-1].route,
+        solution.spectrum,
+        solution.certificate,
+    )
     if not route.form.double and (spectrum.rank < (request.target.count or 0) or not spectrum.rank):
         why = f"float32 products separate only {spectrum.rank} components from rounding"
         return Status.INACCURATE, why

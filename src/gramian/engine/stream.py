@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -28,7 +27,6 @@ from gramian.tables.rows import Rows, SeenRows
 
 BATCH_SECONDS = 3e-4  # to check a batch and merge it, its matrix not counted
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum
-SPLIT = 1e-8  # share of the largest eigenvalue that bounds the products of columns left out as constant
 WEIGHED = 4  # bounds the roundings of sums of weights and of their squares by a batch
 MERGED = 25  # bounds the roundings of an entry when two batches become one
 EPS = float(np.finfo(np.float64).eps)
@@ -155,54 +153,6 @@ def blur_of(result: Moments) -> float:
     off = result.count * EPS * np.abs(result.mean[varies]) / np.sqrt(squares[varies] / result.count)
     # A larger error of a mean was measured and taken off.
     return 2.0 * min(float(off.max(initial=0.0)), ALONE)
-
-
-def seen_of_components(
-    rows: int,
-    weight: float,
-    A: FloatArray,
-    mean: tuple[FloatArray, FloatArray],
-    remainder: records.Remainder,
-    *,
-    divisor: FloatArray | None,
-    constant: Any,
-    centered: bool,
-    like: Any,
-) -> StreamMoments:
-    """Return what a fit says of its rows, as if they had been the first batch of a stream.
-
-    Parameters
-    ----------
-    rows : int
-        Their number.
-    weight : float
-        Sum of their weights.
-    A : ndarray of shape (k, d)
-        Components times singular values, of scaled columns.
-    mean : pair of ndarrays of shape (d,)
-        The column means, and what their rounding leaves out.
-    remainder : Remainder
-    divisor : ndarray of shape (d,) or None
-        What columns were divided by; those in ``constant`` then have no part in A.
-    constant : ndarray of int
-    centered : bool
-    like : array
-        Of the kind and dtype that results are returned in.
-    """
-    norms, loss = remainder.norms, np.full(A.shape[1], remainder.root_loss)
-    if divisor is not None:
-        if norms[constant].any():
-            # Their products with other columns are lost: 2 |x.T S y| <= t x.T S x + y.T S y / t.
-            lost, top = norms[constant], math.sqrt(A.shape[1]) * float(np.abs(A[:1]).max())
-            loss = np.hypot(loss, math.sqrt(SPLIT) * np.hypot(top, loss))
-            loss[constant] = np.hypot(lost.sum(), math.sqrt(len(constant) / SPLIT) * lost)
-        A, loss = A * divisor, loss * divisor
-    squares = A.T @ A
-    # What was discarded is part of the sum of squares of every column.
-    np.fill_diagonal(squares, norms**2)
-    result = Moments(weight, mean[0], squares, mean[1])
-    seen = StreamMoments(rows, 1, centered, result, float(weight), empty_like(like))
-    return replace(seen, blur=blur_of(result), loss=loss**2, loss_kind=remainder.kind)
 
 
 def seen_of(rows: Rows, *, center: bool, among: int = 1) -> StreamMoments:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -290,14 +290,6 @@ def leading_from_few(source: KernelSource, width: int, rng: np.random.Generator)
 # ------------------------------------------------------------------------ tiles
 
 
-class Source(Protocol):
-    """What fills tiles: a tile for two slices of rows, and a hash of what tiles are made from."""
-
-    def __call__(self, rows: slice, columns: slice, out: Any = None, /) -> Any: ...
-
-    def fingerprint(self) -> bytes: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Stack:
     """Tiles of one size below each other, filled by one call; one on the diagonal stands alone.
@@ -370,12 +362,12 @@ class TileMatrix:
     def __init__(
         self,
         n: int,
-        source: Source,
+        source: AnySource,
         like: Any,
         storage: npt.DTypeLike = np.float64,
         *,
         share: float = 1.0,
-        exact: Source | None = None,
+        exact: AnySource | None = None,
         whole: bool = False,
         along: FloatArray | None = None,
     ) -> None:

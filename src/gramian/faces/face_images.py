@@ -385,14 +385,9 @@ def _from_array(values: Any, location: Location, size: Size | None) -> Faces:
     if size is not None:
         _require_room((len(pictures), *size[::-1]), pictures.dtype)
         pictures = np.stack([resized(picture, size) for picture in pictures])
-    return Faces(
-        pictures,
-        None if people is None else tuple(unicodedata.normalize("NFC", readable(who)) for who in people),
-        tuple(readable(name) for name in names or map(str, range(len(pictures)))),
-        hashes,
-        notes=notes,
-        source=source,
-    )
+    people = people and tuple(unicodedata.normalize("NFC", readable(who)) for who in people)
+    names = tuple(readable(name) for name in names or map(str, range(len(pictures))))
+    return Faces(pictures, people, names, hashes, notes=notes, source=source)
 
 
 def _entries(path: Path, key: str, count: int, source: str) -> tuple[str, ...] | None:

@@ -465,14 +465,9 @@ def held_out(vectors: Any, people: Codes, build: Build) -> Comparisons:
         own.append(scores[np.arange(len(scores)), columns].astype(np.float64))
     nothing = np.empty(0), np.empty(0, dtype=np.intp), np.empty(0)
     best, who, pairs = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
-    return Comparisons(
-        best.astype(np.float64),
-        np.unique(who, return_inverse=True)[1],
-        float(np.mean(shares)) if shares else 1.0,
-        pairs.astype(np.float64),
-        n_pairs,
-        np.concatenate(own),
-    )
+    who, share = np.unique(who, return_inverse=True)[1], float(np.mean(shares or [1.0]))
+    of_pairs, of_own = pairs.astype(np.float64), np.concatenate(own)
+    return Comparisons(best.astype(np.float64), who, share, of_pairs, n_pairs, of_own)
 
 
 def _left_out(n_people: int) -> Iterator[npt.NDArray[np.intp]]:

@@ -293,7 +293,7 @@ def _report(examiner: Examiner, trial: Trial, tested: str, invent: bool) -> Audi
     if isinstance(kernel, formulas.FunctionKernel) and not validity.proven:
         validity = unknown(f"{kernel.no_proof}.", repr(kernel))
     # Counted before a witness is made smaller, which tests more.
-    trials, skipped, evaluations = examiner.trials, examiner.skipped, examiner.evaluations
+    counts = examiner.trials, examiner.skipped, examiner.evaluations
     witness: Witness | Asymmetry | None = None
     if trial.asymmetry is not None:
         witness = asymmetry_of(examiner, trial.subset(trial.asymmetry), invent)
@@ -304,18 +304,9 @@ def _report(examiner: Examiner, trial: Trial, tested: str, invent: bool) -> Audi
             f"{kernel!r} is proven to be a kernel ({validity.reason}), and these points refute it:\n"
             f"{witness}\nOne of the two is wrong: please report this as a defect."
         )
-    return AuditReport(
-        kernel=repr(kernel),
-        validity=validity,
-        witness=witness,
-        lowest=trial.margin,
-        asymmetry=examiner.largest_gap,
-        tested=tested,
-        trials=trials,
-        skipped=skipped,
-        evaluations=evaluations,
-        value_tol=examiner.value_tol if examiner.assumes else None,
-    )
+    value_tol = examiner.value_tol if examiner.assumes else None
+    shown = trial.margin, examiner.largest_gap, tested, value_tol
+    return AuditReport(repr(kernel), validity, witness, *shown, *counts)
 
 
 def _rows(X: Any, name: str) -> FloatArray:

@@ -144,14 +144,7 @@ def warn_of_none(choice: Any) -> None:
 
 
 def store_solution(
-    model: Any,
-    result: Components,
-    solution: Solution,
-    *,
-    asked: bool,
-    of: str,
-    already_warned: bool = False,
-    hidden: str = "",
+    model: Any, result: Components, solution: Solution, *, asked: bool, of: str, hidden: str | None = ""
 ) -> None:
     """Set the attributes for plan, spectrum and certificate, and warn if an error bound does not hold.
 
@@ -165,10 +158,9 @@ def store_solution(
         Whether a number of components was asked for, so that a lower rank is worth a warning.
     of : str
         Whose rank it is, for the warning.
-    already_warned : bool
-        Whether an earlier warning said that there are no components.
-    hidden : str
-        Warning of components that rounding hides, in place of one of the rank.
+    hidden : str or None
+        Warning of components that rounding hides, in place of one of the rank; None if an earlier warning
+        said that there are no components.
     """
     model.n_components_, model.rank_ = result.values.size, result.rank
     model.explained_variance_ratio_ = result.ratio
@@ -178,7 +170,7 @@ def store_solution(
     k, rank = result.values.size, result.rank
     if hidden:
         RankWarning(hidden).warn()
-    elif rank == 0 and not already_warned:
+    elif rank == 0 and hidden is not None:
         RankWarning(f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.").warn()
     elif asked and 0 < rank < k:
         RankWarning(

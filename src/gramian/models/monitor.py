@@ -873,14 +873,9 @@ def _known(model: Any) -> monitoring.Known:
         left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
         if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:
             discarded = every[r:]
-    return monitoring.Known(
-        n=float(model.n_samples_ if moments is None else moments.effective),
-        k=r,
-        centered=bool(model.center if linear else parameter_at_fit(model, "center")),
-        ddof=float(model.ddof) if linear else 1.0,
-        without_spe=without,
-        discarded=discarded,
-    )
+    n = float(model.n_samples_ if moments is None else moments.effective)
+    centered = bool(model.center if linear else parameter_at_fit(model, "center"))
+    return monitoring.Known(n, r, centered, float(model.ddof) if linear else 1.0, without, discarded)
 
 
 def _is_begun(model: Any) -> bool:

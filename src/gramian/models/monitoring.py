@@ -782,14 +782,9 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
             decides = [*decides, ("none", math.inf)]
             new.append(decides[index])
         limits += [ControlLimit(name, "new", *one, one is decides[index]) for one in new]
-    return ControlLimits(
-        alpha,
-        level,
-        tuple(limits),
-        len(known.held_out),
-        tuple(filter(None, sentences)),
-        known.independent if len(known.held_out) else None,
-    )
+    count, said = len(known.held_out), tuple(filter(None, sentences))
+    rows = known.independent if count else None
+    return ControlLimits(alpha, level, tuple(limits), count, said, rows)
 
 
 def _t2_limit(level: float, known: Known, *, of_fit: bool = False) -> float:

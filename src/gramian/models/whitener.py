@@ -82,52 +82,6 @@ def shrinkage_intensity(rule: str, n: float, d: int, squares: float, fourth: flo
     return min(max((fourth - squares / n) / beyond, 0.0), 1.0)
 
 
-def regularized(
-    rule: float | str,
-    variances: FloatArray,
-    total: float,
-    spectrum: Spectrum,
-    view: CenteredRows,
-    fourth: float,
-) -> tuple[float, FloatArray, float]:
-    """Return variances that have no zero among them, unless what was added is itself rounding.
-
-    Parameters
-    ----------
-    rule : float or {"ledoit-wolf", "oas"}
-        What is added, or how it is estimated.
-    variances : ndarray of shape (k,)
-        0 beyond the rank.
-    total : float
-        Sum of all variances.
-    spectrum : Spectrum
-        Whose rank tolerance says what rounding is.
-    view : CenteredRows
-        The fitted rows, centred.
-    fourth : float
-        As for :func:`shrinkage_intensity`.
-
-    Returns
-    -------
-    amount : float
-        What was added, or the intensity of the shrinkage.
-    variances : ndarray of shape (k,)
-        0 leaves a direction out.
-    rest : float
-        Variance of all directions orthogonal to the k.
-    """
-    n, d = view.rows.weight, view.rows.shape[1]
-    weight = 0.0
-    if isinstance(rule, str):
-        squares = _sum_of_squares(spectrum, view) if total > 0 else 1.0 / d
-        weight = shrinkage_intensity(rule, n, d, squares, fourth)
-    added = weight * total / d if isinstance(rule, str) else rule
-    least = spectrum.rank_tolerance * float(variances.max(initial=0.0))
-    values = (1.0 - weight) * variances + added
-    amount, rest = weight if isinstance(rule, str) else added, added if added > least else 0.0
-    return amount, np.where(values > least, values, 0.0), rest
-
-
 def _sum_of_squares(spectrum: Spectrum, view: CenteredRows) -> float:
     """Sum of the squares of all eigenvalues, over the square of their sum."""
     values = np.concatenate([spectrum.values, spectrum.rest])
@@ -784,8 +738,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         else:
             view, total = mapping.centered(rows), float(pca.total_variance_)
             view = replace(view, weighted=rows.weights is not None)
-            settled = regularized(rule, self.eigenvalues_, total, self.spectrum_, view, result.fourth)
-            self.regularization_, self.regularized_eigenvalues_, rest = settled
+            rest = self._regularize(rule, total, view, result.fourth)
             self._deviations = np.sqrt(self.regularized_eigenvalues_)
             if self.n_components is None and self.n_components_ < rows.shape[1] and not self._reduces:
                 self._rest = float(np.sqrt(rest))
@@ -797,6 +750,36 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             )
         fitted.on_device(self, rows.home)
         return rows, result.scores
+
+    def _regularize(self, rule: float | str, total: float, view: CenteredRows, fourth: float) -> float:
+        """Set variances that have no zero among them, unless what was added is itself rounding.
+
+        Parameters
+        ----------
+        rule : float or {"ledoit-wolf", "oas"}
+            What is added, or how it is estimated.
+        total : float
+            Sum of all variances.
+        view : CenteredRows
+            The fitted rows, centred.
+        fourth : float
+            As for :func:`shrinkage_intensity`.
+
+        Returns
+        -------
+        float
+            Variance of all directions orthogonal to the k.
+        """
+        d, variances, spectrum, weight = view.rows.shape[1], self.eigenvalues_, self.spectrum_, 0.0
+        if isinstance(rule, str):
+            squares = _sum_of_squares(spectrum, view) if total > 0 else 1.0 / d
+            weight = shrinkage_intensity(rule, view.rows.weight, d, squares, fourth)
+        added = weight * total / d if isinstance(rule, str) else rule
+        least = spectrum.rank_tolerance * float(variances.max(initial=0.0))
+        values = (1.0 - weight) * variances + added
+        self.regularization_ = weight if isinstance(rule, str) else added
+        self.regularized_eigenvalues_ = np.where(values > least, values, 0.0)
+        return added if added > least else 0.0
 
     def _store_decomposition(self, pca: PCA, n: int) -> None:
         """Store the decomposition as the map without regularization."""

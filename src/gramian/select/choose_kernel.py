@@ -316,14 +316,10 @@ def choose_kernel(
     notes += [f"{len(X):,} of the {n:,} rows were used, evenly spaced."] if len(X) < n else []
     notes += [f"{criterion=} does not use the labels."] if has_labels and criterion != "score" else []
     said = Counter(text for candidate in tried for text in candidate.said)
-    return KernelSelection(
-        tuple(tried),
-        f"Kernel for {n:,} rows x {d:,} columns, by {criterion}",
-        Choice(tried.index(best), _reason(best, len(judged), measure, linear_filter)),
-        (*notes, *validation.notes_of(said)),
-        measure,
-        criterion,
-    )
+    about = f"Kernel for {n:,} rows x {d:,} columns, by {criterion}"
+    choice = Choice(tried.index(best), _reason(best, len(judged), measure, linear_filter))
+    notes += validation.notes_of(said)
+    return KernelSelection(tuple(tried), about, choice, tuple(notes), measure, criterion)
 
 
 def _tried(

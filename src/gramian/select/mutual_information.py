@@ -208,16 +208,11 @@ def mutual_information(
     result = information(
         data.X, data.y, classes=classes, discrete=kinds, k=k, n_resamples=repeats, stream=stream, most=most
     )
-    values = np.maximum(result[0], 0.0)
-    return MutualInformation(
-        values=values,
-        # A permutation that tells as much counts, but for the last digits.
-        p_values=(1 + (result[1:] >= result[0] - 1e-12).sum(axis=0)) / (1 + repeats) if repeats else None,
-        feature_names=data.names,
-        discrete=kinds,
-        label_entropy=None if data.classes is None else entropy(data.y),
-        notes=tuple(_notes(data, k)) if data.classes is not None and not kinds.all() else (),
-    )
+    # A permutation that tells as much counts, but for the last digits.
+    p = (1 + (result[1:] >= result[0] - 1e-12).sum(axis=0)) / (1 + repeats) if repeats else None
+    most_of_label = None if data.classes is None else entropy(data.y)
+    notes = tuple(_notes(data, k)) if classes and not kinds.all() else ()
+    return MutualInformation(np.maximum(result[0], 0.0), p, data.names, kinds, most_of_label, notes)
 
 
 def _of_spread(

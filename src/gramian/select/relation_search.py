@@ -792,14 +792,10 @@ class _Terms:
         weights = self.weights(vector)
         s = self.values.shape[1]
         slopes = self.slopes * weights[:, None]
-        return Features(
-            values=reduced(self.values * weights[:, None]),
-            slopes=reduced(slopes.reshape(-1, s)),
-            rounding=reduced((slopes * self.rounding[:, None, None]).reshape(-1, s)),
-            n_rows=round(float(self.counts.sum())),
-            n_monomials=self.n_monomials,
-            first_is_constant=not self.powers[0].any(),
-        )
+        values, rounding = self.values * weights[:, None], slopes * self.rounding[:, None, None]
+        triangles = reduced(values), reduced(slopes.reshape(-1, s)), reduced(rounding.reshape(-1, s))
+        n, constant = round(float(self.counts.sum())), not self.powers[0].any()
+        return Features(*triangles, n, self.n_monomials, first_is_constant=constant)
 
 
 def columns(V: FloatArray, powers: IntArray) -> FloatArray:

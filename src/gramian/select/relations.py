@@ -294,21 +294,11 @@ def _relation(refined: Refined, limit: float, frame: Frame, names: tuple[str, ..
     rounded = justified(powers, whole * values, refined.triangle / (factors * whole), refined.n_rows)
     used = powers.any(axis=0)
     written = variables(names, frame.origin, frame.unit)
-    return Relation(
-        equation=equation(powers, rounded, written),
-        terms=tuple(monomial_name(power, written) for power in powers),
-        powers=powers,
-        coefficients=whole * values,
-        errors=whole * errors,
-        residual=refined.lengths[0],
-        held_out=refined.lengths[1],
-        noise_level=max(refined.distance, float(frame.rounding[used].min(initial=np.inf))),
-        limit=limit,
-        origin=frame.origin,
-        unit=frame.unit,
-        feature_names=names,
-        _named=rows.feature_names is not None,
-    )
+    text, terms = equation(powers, rounded, written), tuple(monomial_name(p, written) for p in powers)
+    noise = max(refined.distance, float(frame.rounding[used].min(initial=np.inf)))
+    numbers = powers, whole * values, whole * errors, *refined.lengths, noise, limit
+    named = rows.feature_names is not None
+    return Relation(text, terms, *numbers, frame.origin, frame.unit, names, named)
 
 
 def _dense(rows: Rows) -> FloatArray:

@@ -28,13 +28,10 @@ class Parted:
         From 0.
     above : ndarray of bool, shape (n,)
         The rows of the group with the larger scores.
-    dip : float
-        Hartigan's dip times the root of the number of rows that were looked at.
     """
 
     component: int
     above: npt.NDArray[np.bool_]
-    dip: float
 
 
 def parted(scores: FloatArray) -> Parted | None:
@@ -73,7 +70,7 @@ def parted(scores: FloatArray) -> Parted | None:
         large = min(lower, len(x) - lower) >= max(SMALLEST, LEAST * len(x))
         independent = distance * np.sqrt(_effective_share(scores[some, j], cut)) > DIP
         if large and between <= VALLEY * min(peaks) and independent:
-            return Parted(j, scores[:, j] > cut, float(distance))
+            return Parted(j, scores[:, j] > cut)
     return None
 
 

@@ -550,18 +550,12 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         else:
             weights, offset = arrays.as_float64(weights), arrays.as_float64(self._row_means) @ alpha
         nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
-        return projection.KernelProjection(
-            self.kernel_,
-            nodes,
-            None if self.feature_map_ is None else self.feature_map_.feature_map_,
-            alpha,
-            offset,
-            weights,
-            1.0 if nodes is None else fits.precision_of(nodes, fitted.parameter_at_fit(self, "tol")),
-            # Landmarks span what they span about the origin that the kernel has.
-            self.landmarks_ is None and bool(fitted.parameter_at_fit(self, "center")),
-            self._scaling,
-        )
+        features = None if self.feature_map_ is None else self.feature_map_.feature_map_
+        precision = 1.0 if nodes is None else fits.precision_of(nodes, fitted.parameter_at_fit(self, "tol"))
+        # Landmarks span what they span about the origin that the kernel has.
+        about_mean = self.landmarks_ is None and bool(fitted.parameter_at_fit(self, "center"))
+        map = self.kernel_, nodes, features, alpha, offset, weights, precision, about_mean, self._scaling
+        return projection.KernelProjection(*map)
 
     def _standardised(self, values: Any) -> Any:
         """Return rows, dense and of float64, as the kernel takes them."""
@@ -705,15 +699,11 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             )
         else:
             scores = arrays.to_float64(replace(map, scaling=None).scores(as_rows(fitted)))[:, :r]
-        return preimages.FeatureSpace(
-            evaluator=map.bound(fitted),
-            rows=arrays.to_float64(fitted),
-            coefficients=arrays.from_numpy(map.coefficients[:, :r], like),
-            scores=arrays.moved(scores, like),
-            mean_weights=arrays.from_numpy(map.weights, like),
-            row_means=arrays.from_numpy(arrays.as_float64(self._row_means), like),
-            mean=float(self._mean),
-        )
+        coefficients, row_means = map.coefficients[:, :r], arrays.as_float64(self._row_means)
+        alpha, weights, means = (arrays.from_numpy(A, like) for A in (coefficients, map.weights, row_means))
+        nodes, scores = arrays.to_float64(fitted), arrays.moved(scores, like)
+        numbers = nodes, alpha, scores, weights, means, float(self._mean)
+        return preimages.FeatureSpace(map.bound(fitted), *numbers)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

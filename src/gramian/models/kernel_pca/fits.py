@@ -200,16 +200,17 @@ class FeatureFit(KernelFit):
             every = kernel.bind(_reaching_as_far(home), precision)
             landmarks = self._given
             if landmarks is None:
-                landmarks, self.indices = chosen(
-                    every,
-                    home,
-                    self.count,
+                rule, rng, dtype = (
                     str(asked.landmarks),
-                    tol=check_tol(asked.tol, rows.dtype),
-                    center=bool(asked.center),
-                    rng=generators(asked.random_state, 4)[3],
-                    dtype=np.float32 if self._single else np.float64,
+                    generators(asked.random_state, 4)[3],
+                    np.float32 if self._single else np.float64,
                 )
+                options = {
+                    "tol": check_tol(asked.tol, rows.dtype),
+                    "center": bool(asked.center),
+                    "dtype": dtype,
+                }
+                landmarks, self.indices = chosen(every, home, self.count, rule, rng, **options)
             self.landmarks = landmarks if sparse.issparse(landmarks) else moved(landmarks, home.home)
         features = self._features(rows.shape[0], rows.dtype, every)
         return self._decomposed(features, features.sums(rows), began, spread=not rows.in_one_place)
@@ -452,17 +453,12 @@ class ExactFit(KernelFit):
         evaluator, center, X = None, bool(asked.center), rows.in_memory()
         if kernel is not None:
             evaluator = kernel.bind(X, precision_of(X, asked.tol), centered=center)
-        problem = KernelProblem(
-            rows,
-            None,
-            center=center,
-            psd=evaluator is not None and evaluator.kernel.psd,
-            clip=asked.repair is not None and check_choice("repair", asked.repair, ("clip",)) == "clip",
-            calls=None if evaluator is None else evaluator.kernel.calls(X),
-            given=evaluator is None,
-            fraction=target.fraction is not None,
-            single=evaluator is not None and evaluator.single is not None,
-        )
+        clip = asked.repair is not None and check_choice("repair", asked.repair, ("clip",)) == "clip"
+        problem = KernelProblem(rows, None, center, psd=False, clip=clip, given=evaluator is None)
+        problem.fraction = target.fraction is not None
+        if evaluator is not None:
+            problem.psd, problem.single = evaluator.kernel.psd, evaluator.single is not None
+            problem.calls = evaluator.kernel.calls(X)
         if rows.weights is not None:
             problem.unit = "eigenvalues of Kc with weighted rows"
         solver = check_choice("solver", asked.solver, KERNEL_SOLVERS)

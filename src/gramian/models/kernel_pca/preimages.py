@@ -649,17 +649,9 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
     # Cross-validation computes coefficients as differences, in few digits where the penalty is small.
     result = Ridge(chosen.alpha_, solver="svd").fit(features(width), target)
     linear, radial = np.split(np.atleast_2d(result.coef_).T * factor, [Z.shape[1]])
-    return RidgeMap(
-        mean=mean,
-        unit=unit,
-        linear=linear,
-        intercept=np.atleast_1d(result.intercept_) * factor,
-        landmarks=Z[:0] if width is None else Z[picked],
-        radial=radial,
-        width=width,
-        penalty=float(chosen.alpha_),
-        score=-float(chosen.best_score_) * factor**2,
-    )
+    intercept, landmarks = np.atleast_1d(result.intercept_) * factor, Z[:0] if width is None else Z[picked]
+    penalty, score = float(chosen.alpha_), -float(chosen.best_score_) * factor**2
+    return RidgeMap(mean, unit, linear, intercept, landmarks, radial, width, penalty, score)
 
 
 def _bumps(squares: FloatArray, width: float) -> FloatArray:

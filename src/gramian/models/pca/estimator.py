@@ -485,15 +485,10 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         self.reconstruction_error_ = components.left * (problem.degrees / problem.weight)
         self.total_variance_ = float(components.total or 0.0)
         self.component_choice_ = choice = result.choice
-        fitted.store_solution(
-            self,
-            components,
-            solution,
-            asked=not isinstance(self.n_components, (str, type(None))),
-            of="the data",
-            already_warned=choice is not None and choice.number == 0,
-            hidden=problem.hidden_by_offset(solution, components),
-        )
+        far = problem.hidden_by_offset(solution, components)
+        hidden = far or (None if choice is not None and choice.number == 0 else "")
+        asked = not isinstance(self.n_components, (str, type(None)))
+        fitted.store_solution(self, components, solution, asked=asked, of="the data", hidden=hidden)
         if choice is not None and isinstance(self.n_components, str):
             fitted.warn_of_none(choice)
         elif choice is None and (self.max_rmse is not None or isinstance(self.n_components, float)):
@@ -701,16 +696,10 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         elif of_entries and self.n_samples_ <= self.n_features_in_ and self.total_variance_ is not None:
             varying = self.n_features_in_ - len(self.constant_features_)
             noise = max(self.total_variance_ - float(variances.sum()), 0.0) / max(varying - rank, 1)
-        return NormalModel(
-            self.components_[:rank, :],
-            variances,
-            noise,
-            arrays.as_float64(self._center),
-            self._host_divisor,
-            self._missing_method,
-            1.0 if imputed is None else imputed.regularization,
-            None if means is None else arrays.as_float64(means),
-        )
+        means = None if means is None else arrays.as_float64(means)
+        scaling, strength = self._host_divisor, 1.0 if imputed is None else imputed.regularization
+        normal = self.components_[:rank, :], variances, noise, arrays.as_float64(self._center), scaling
+        return NormalModel(*normal, self._missing_method, strength, means)
 
     def _projection(self) -> LinearProjection:
         from gramian.statistics.projection import LinearProjection  # which no fit needs

@@ -163,17 +163,10 @@ def after_the_fit(model: Any) -> component_rules.ComponentChoice:
 
 def scree_of(model: Any) -> component_rules.Scree:
     """Return what a fitted PCA knows about the spectrum: all of it, or a part and the trace."""
-    d, n = model.n_features_in_, model.n_samples_
-    return component_rules.Scree(
-        values=known_variances(model),
-        total=model.total_variance_,
-        n_samples=n,
-        n_features=d,
-        varying=d - model.constant_features_.shape[0],
-        centered=bool(model.center),
-        degrees=n - model.ddof * n / effective_rows(model),
-        tolerance=model.spectrum_.rank_tolerance,
-    )
+    d, n, total = model.n_features_in_, model.n_samples_, model.total_variance_
+    varying, degrees = d - model.constant_features_.shape[0], n - model.ddof * n / effective_rows(model)
+    facts = varying, bool(model.center), degrees, model.spectrum_.rank_tolerance
+    return component_rules.Scree(known_variances(model), total, n, d, *facts)
 
 
 @dataclass(frozen=True, eq=False)

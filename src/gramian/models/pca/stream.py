@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from gramian.core.arrays import as_float64, to_numpy
 from gramian.core.checks import check_number, counted
+from gramian.core.records import Moments
 from gramian.engine import stream
 from gramian.engine.centered import require_counts
 from gramian.engine.solving import plan
@@ -23,6 +24,7 @@ from gramian.models.pca.fits import WEIGHTED, PCAParameters, TableFit
 from gramian.statistics.component_rules import RULES
 from gramian.tables.rows import Rows, SeenRows
 
+SPLIT = 1e-8  # share of the largest eigenvalue that bounds the products of columns left out as constant
 FIXED = "cannot change within a stream", "Set it back, or start again with a fresh model."
 
 
@@ -188,14 +190,20 @@ def moments_of_fit(model: Any) -> StreamMoments:
     if centered != bool(model.center):
         raise ParameterError("center", model.center, *FIXED)
     rest = as_float64(vars(model).get("_center_rest", np.zeros(len(center))))
-    return stream.seen_of_components(
-        model.n_samples_,
-        model._weight,
-        as_float64(model.singular_values_)[:, None] * as_float64(model.components_),
-        (center, rest),
-        model._remainder,
-        divisor=None if model._divisor is None else as_float64(model._divisor),
-        constant=to_numpy(model.constant_features_),
-        centered=centered,
-        like=model.components_,
-    )
+    A = as_float64(model.singular_values_)[:, None] * as_float64(model.components_)
+    norms, loss = model._remainder.norms, np.full(A.shape[1], model._remainder.root_loss)
+    if model._divisor is not None:
+        divisor, constant = as_float64(model._divisor), to_numpy(model.constant_features_)
+        if norms[constant].any():
+            # Their products with other columns are lost: 2 |x.T S y| <= t x.T S x + y.T S y / t.
+            lost, top = norms[constant], math.sqrt(A.shape[1]) * float(np.abs(A[:1]).max())
+            loss = np.hypot(loss, math.sqrt(SPLIT) * np.hypot(top, loss))
+            loss[constant] = np.hypot(lost.sum(), math.sqrt(len(constant) / SPLIT) * lost)
+        A, loss = A * divisor, loss * divisor
+    squares = A.T @ A
+    # What was discarded is part of the sum of squares of every column.
+    np.fill_diagonal(squares, norms**2)
+    result = Moments(model._weight, center, squares, rest)
+    like = stream.empty_like(model.components_)
+    seen = StreamMoments(model.n_samples_, 1, centered, result, float(model._weight), like)
+    return replace(seen, blur=stream.blur_of(result), loss=loss**2, loss_kind=model._remainder.kind)
