@@ -1,6 +1,7 @@
 """Numbers that stand for missing values, and numbers that do not."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import gramian
 import gramian.errors
 from gramian.tables.codes import codes_of
 from gramian.tables.preview import of_numbers
+from gramian.tables.reading import Remembered
 
 RNG = np.random.default_rng(0)
 AGES, RATINGS = RNG.integers(18, 85, 200).astype(float), RNG.integers(1, 6, 200).astype(float)
@@ -100,6 +102,8 @@ def test_missing_values_of_one_column(tmp_path):
         assert table.values[3, 2] == -200
     table = gramian.scan(tmp_path / "air.parquet", na_values="CO=-200", missing="em").read()
     assert np.isnan(table.values).tolist() == [[False, False], [True, False]]
+    again = gramian.scan(tmp_path / "air.parquet", na_values=(Remembered("-"), Remembered("CO=-200")))
+    assert np.isnan(replace(again, missing="em").read().values).sum() == 1  # as new rows of a model are read
     for file in ("air.csv", "air.parquet"):
         with pytest.raises(gramian.errors.ParameterError, match=r"na_values='OC': .* has no such column"):
             gramian.scan(tmp_path / file, na_values="OC=-200").read()

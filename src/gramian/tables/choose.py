@@ -68,7 +68,7 @@ def choose(
         What a fitted model expects of new data.
     """
     with opened_source(place, limit=limit) as (format, opened, source):
-        reading, notes = _where_it_applies(reading, source, format.marks)
+        reading, notes = _where_it_applies(reading, source)
         if expected is not None and expected.transform is not None and reading.transform is None:
             reading = replace(reading, transform=expected.transform)
         if not format.marks:
@@ -141,23 +141,18 @@ def _completed(
     return replace(table, notes=(*table.notes, table.values.note)) if table.values.note else table
 
 
-def _where_it_applies(
-    reading: ReadingOptions, source: Source, marks: bool
-) -> tuple[ReadingOptions, tuple[str, ...]]:
+def _where_it_applies(reading: ReadingOptions, source: Source) -> tuple[ReadingOptions, tuple[str, ...]]:
     """Return the options without remembered names that a source lacks, and notes on these."""
     changed: dict[str, Any] = {}
     notes: list[str] = []
-    for asked in COLUMN_OPTIONS if marks else (*COLUMN_OPTIONS, "na_values"):
+    known = source.column_names
+    for asked in COLUMN_OPTIONS if known is not None else ():
         value = getattr(reading, asked)
         names = value if isinstance(value, tuple) else (value,)
-        absent = [name for name in names if isinstance(name, Remembered)]
-        if absent and asked != "na_values":
-            known = source.column_names
-            absent = [name for name in absent if known is not None and name not in known]
-        if absent:
+        if absent := [name for name in names if isinstance(name, Remembered) and name not in known]:
             rest = tuple(name for name in names if name not in absent)
             changed[asked] = (rest if isinstance(value, tuple) else rest[0]) if rest else None
-            if asked not in ("drop", "na_values"):
+            if asked != "drop":
                 notes.append(f"{asked}: no column {checks.listed(absent)} here, as the fitted data had")
     return (replace(reading, **changed) if changed else reading), tuple(notes)
 

@@ -262,15 +262,15 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
     feature, threshold, right = trees["feature"].astype(np.intp), trees["threshold"], trees["right"]
     shares = trees["shares"].astype(np.float64) / 255.0
     out = 1.0 - shares[:, LEARNED.index("measure")]
-    node = np.tile(trees["roots"].astype(np.intp), (len(X), 1))
-    moved, row = np.zeros(X.size), np.arange(len(X))[:, None]
-    while (inner := feature[node] < X.shape[1]).any():
-        split = np.where(inner, feature[node], 0)
-        after = np.where(X[row, split] <= threshold[node], node + 1, right[node])
-        after = np.where(inner, after, node)
-        moved += np.bincount((row * X.shape[1] + split).ravel(), (out[after] - out[node]).ravel(), X.size)
-        node = after
-    probabilities = shares[node].mean(axis=1)
+    node, count = np.tile(trees["roots"].astype(np.intp), len(X)), len(trees["roots"])
+    moved, active = np.zeros(X.size), np.arange(len(node))
+    while (active := active[feature[node[active]] < X.shape[1]]).size:  # not yet at a leaf
+        at, row = node[active], active // count
+        split = feature[at]
+        after = np.where(X[row, split] <= threshold[at], at + 1, right[at])
+        moved += np.bincount(row * X.shape[1] + split, out[after] - out[at], X.size)
+        node[active] = after
+    probabilities = shares[node.reshape(len(X), count)].mean(axis=1)
     found = [
         _role(*one) for one in zip(columns, X, probabilities, moved.reshape(X.shape), named_so, strict=True)
     ]
@@ -282,12 +282,12 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
 
 def _is_unrelated_run(column: Column, facts: FloatArray, columns: int) -> bool:
     """Return whether a column has all whole numbers of a range, each once, and correlates by chance only."""
-    f: dict[str, float] = dict(zip(FEATURES, facts.tolist(), strict=False))
-    rows = math.expm1(f["rows"])
-    each_once = f["consecutive"] == f["distinct share"] == 1 and not f["monotone"]
-    if not each_once or column.counts or rows < NAMING or columns < 3 or _has_unit(column):
+    if not column.whole or column.counts or columns < 3 or _has_unit(column):
         return False
-    return f["correlation"] < chance(rows, columns - 1)
+    f: dict[str, float] = dict(zip(FEATURES, facts.tolist(), strict=False))
+    rows, each_once = math.expm1(f["rows"]), f["consecutive"] == f["distinct share"] == 1
+    there = each_once and not f["monotone"] and rows >= NAMING
+    return there and f["correlation"] < chance(rows, columns - 1)
 
 
 def _role(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import itertools
+import math
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +24,7 @@ from gramian.tables.memory import array_rows
 from gramian.tables.reading import (
     IMPUTED,
     MissingPolicy,
+    Remembered,
     Transform,
     group_column,
     na_values_of,
@@ -384,27 +387,35 @@ def _with_calls(table: Table, holes: Holes) -> tuple[Table, Holes | None]:
 
 
 def without_marks(table: Table, na_values: Sequence[str]) -> Table:
-    """Return a table that holds no text, with NaN for the numbers that stand for missing values."""
+    """Return a table that holds no text, with NaN for the numbers that stand for missing values.
+
+    Of those of the fitted data, texts are passed over, and all are where the numbers are not in memory.
+    """
     values, hint = table.values, "Leave it out."
     names = table.feature_names or tuple(map(str, table.column_numbers or range(values.shape[1])))
-    every, single = na_values_of(na_values, names, table.source)
-    try:
-        marks = [float(mark) for mark in every]
-        of_columns = {names.index(name): [*map(float, some)] for name, some in single.items()}
-    except ValueError:
-        raise ParameterError(
-            "na_values", allowed=f"does not apply to {table.source}, which holds no text", hint=hint
-        ) from None
+    asked = [one for one in na_values if not isinstance(one, Remembered) or _is_float(one.rpartition("=")[2])]
+    every, single = na_values_of(asked, names, table.source)
+    marks = {None: every} | single
+    if not all(map(_is_float, itertools.chain(*marks.values()))):
+        problem = f"does not apply to {table.source}, which holds no text"
+        raise ParameterError("na_values", allowed=problem, hint=hint)
     if not isinstance(values, np.ndarray):
-        raise ParameterError(
-            "na_values",
-            allowed=f"needs the numbers in memory, but {table.source} is too large or sparse",
-            hint=hint,
-        )
-    hits = np.isin(values, marks)
-    for place, some in of_columns.items():
-        hits[:, place] |= np.isin(values[:, place], some)
+        if all(isinstance(one, Remembered) for one in asked):
+            return table
+        problem = f"needs the numbers in memory, but {table.source} is too large or sparse"
+        raise ParameterError("na_values", allowed=problem, hint=hint)
+    hits = np.zeros(values.shape, dtype=bool)
+    for name, some in marks.items():
+        where = ... if name is None else (slice(None), names.index(name))
+        hits[where] |= np.isin(values[where], [*map(float, some)])
     return replace(table, values=np.where(hits, np.nan, values)) if hits.any() else table
+
+
+def _is_float(text: str) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
 
 
 def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:
