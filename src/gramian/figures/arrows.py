@@ -19,6 +19,25 @@ PALE = 0.3  # opacity of the others
 FIT = 0.8  # share of the room to the edge for the longest arrow
 
 
+def draw_arrows(ax: Any, start: FloatArray, steps: FloatArray, **quiver: Any) -> None:
+    """Draw arrows from one point, by steps of shape (d, 2) in units of the axes."""
+    look = {
+        "angles": "xy",
+        "scale_units": "xy",
+        "scale": 1,
+        "units": "inches",
+        "width": 0.9 / 72,
+        "zorder": 4,
+    }
+    look |= {"headwidth": 4, "headlength": 7, "headaxislength": 7, "minlength": 0, "color": style.ink()}
+    ax.quiver(*np.broadcast_to(start, steps.shape).T, *steps.T, **look | quiver)
+
+
+def along(steps: FloatArray) -> FloatArray:
+    """Return points along arrows from the origin, off which labels are kept."""
+    return (np.linspace(0, 1, 60)[:, None, None] * steps).reshape(-1, 2)
+
+
 @dataclass(frozen=True, eq=False)
 class Arrows:
     """Labelled arrows from the origin.
@@ -66,18 +85,11 @@ class Arrows:
         tips, about = (self.tips, "") if edges is None else self.scaled(edges, equal)
         order = self.longest(tips)
         tips, names = tips[order], [self.names[j] for j in order[:NAMED].tolist()]
-        ax.quiver(
-            *np.zeros_like(tips).T,
-            *tips.T,
-            **{"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches", "width": 0.9 / 72},
-            **{"headwidth": 4, "headlength": 7, "headaxislength": 7, "minlength": 0, "zorder": 4},
-            color=style.ink(),
-            alpha=np.where(np.arange(len(tips)) < NAMED, 1, PALE),
-        )
+        draw_arrows(ax, np.zeros(2), tips, alpha=np.where(np.arange(len(tips)) < NAMED, 1, PALE))
         # Axes of equal units, when they know their size, may cut limits to the range of the data around 0.
         ax.update_datalim([*tips, *-tips])
         tips = tips[: len(names)]
-        labels.block((np.linspace(0, 1, 60)[:, None, None] * tips).reshape(-1, 2))
+        labels.block(along(tips))
         labels.add(tips, names, kind="arrows", what="arrow name", alpha=1, weight="bold")
         few = len(self.names) > MOST
         said = [about, f"The {MOST} longest of {len(self.names):,} arrows." if few else ""]

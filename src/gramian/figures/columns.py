@@ -20,7 +20,7 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.figures import points, style
 from gramian.figures.arrows import Arrows
-from gramian.figures.drawing import LONGEST, Data, bars, figure, heat_map, width_of
+from gramian.figures.drawing import DASHED, Data, bars, figure, heat_map, width_of
 from gramian.figures.labels import Labels
 from gramian.figures.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.models.pca.tables import linear_columns
@@ -105,7 +105,8 @@ def loadings_data(
     )
     result = _loadings_data(names, titles, values, kind, what)
     note = f"{what.capitalize()}{unit}; {len(places)} of {k} components."
-    return replace(result, notes=[note, *result.notes])
+    lines = {"equal": len(names) ** -0.5} if kind == "bars" and data is None else {}
+    return replace(result, notes=[note, *result.notes], lines=lines)
 
 
 def _loadings_data(
@@ -175,8 +176,9 @@ def loadings(data: LoadingsData, ax: Any, **artist: Any) -> Any:
     Returns
     -------
     matplotlib.axes.Axes, or ndarray of them for bars of several components
-        Bars show the 20 columns with the largest loadings of each component, and a heat map 60 of all. Lines
-        of more than 2,000 columns show the least and the largest loading of each of 500 stretches.
+        Bars show the 20 columns with the largest loadings of each component, and dashed lines the loading of
+        columns of equal weight; a heat map shows 60 of all. Lines of more than 2,000 columns show the least
+        and the largest loading of each of 500 stretches.
 
     Raises
     ------
@@ -241,15 +243,18 @@ def rotation(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
 def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
     parts = data.of_components()
     count, most = len(parts), max(len(names) for names, _, _ in parts.values())
-    side = width_of([style.drawable(name, LONGEST) for name in data.columns["column"]], "ytick.labelsize") + 3
+    side = width_of(data.columns["column"], "ytick.labelsize") + 3
     across = max(1, min(count, FIRST, int(style.width_mm() // (side + PANEL)))) if ax is None else count
     rows = -(-count // across)
     axes = style.subplots(rows, across, ax=ax, height_mm=rows * (BAR * most + 12), squeeze=False).ravel()
     for spare in axes[count:]:
         spare.set_visible(False)
     edges = style.limits(data.columns["loading"], zero=True, margin=0.04)
+    style.note(axes, "Dashed: columns of equal weight." if data.lines else "")
     for panel, (title, (names, _, values)) in zip(axes, parts.items(), strict=False):
         bars(panel, values, names, **barh)
+        for at in data.lines.values():
+            panel.vlines([-at, at], -0.5, len(names) - 0.5, color=style.LINE, **DASHED)
         panel.set_xlim(edges)
         style.words(panel, title=title)
     return axes[0] if count == 1 else axes[:count]

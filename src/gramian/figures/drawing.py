@@ -92,7 +92,7 @@ def whole(axis: Any) -> None:
 
 def width_of(names: Sequence[str], letters: str) -> float:
     """Return about the millimetres of the longest name in letters of a size of rcParams."""
-    return LETTER * style.size(letters) * max(map(len, names), default=1)
+    return LETTER * style.size(letters) * min(max(map(len, names), default=1), LONGEST)
 
 
 def named_rows(ax: Any, names: Sequence[Any], longest: int = LONGEST) -> None:
@@ -127,11 +127,7 @@ def heat_map(
     below = np.argwhere(values < 0)
     ax.plot(*below.T[::-1], "_", color=style.ink(), ms=4, mew=0.6)
     if columns:
-        room = (
-            style.width_mm()
-            - width_of([style.drawable(row, LONGEST) for row in rows], "ytick.labelsize")
-            - 16
-        )
+        room = style.width_mm() - width_of(rows, "ytick.labelsize") - 16
         turned = width_of(columns, "xtick.labelsize") > 0.9 * room / len(columns)
         turn: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
         style.ticks(ax, "x", range(len(columns)), columns, **turn)

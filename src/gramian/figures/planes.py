@@ -16,6 +16,7 @@ from gramian.core.checks import counted, evenly, number
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
 from gramian.figures import points, sheets, style
+from gramian.figures.arrows import along, draw_arrows
 from gramian.figures.drawing import Data, figure
 from gramian.figures.images import beside
 from gramian.figures.labels import Labels
@@ -459,12 +460,11 @@ def directions(data: Directions, ax: Any, **scatter: Any) -> Any:
     upper.plot(*feet.T, color=style.LINE, lw=0.5, alpha=0.6, zorder=1)
     tips = np.array(list(data.arrows.values()))
     steps = tips - data.mean
-    arrow = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 3}
-    upper.quiver(*(tips - steps).T, *steps.T, color=style.ink(), **arrow)
+    draw_arrows(upper, data.mean, steps)
     _draw_rows(upper, data, scatter, data.onto, tips)
     upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
-    labels, shafts = Labels(upper), data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
-    labels.block(np.concatenate([data.values, data.onto, shafts.reshape(-1, 2)]))
+    labels = Labels(upper)
+    labels.block(np.concatenate([data.values, data.onto, data.mean + along(steps)]))
     labels.add(tips, list(data.arrows), weight="bold")
     points.draw(data.scores, lower, **scatter)
     style.words(lower, x=data.scores.x)

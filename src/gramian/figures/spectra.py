@@ -23,7 +23,7 @@ from gramian.statistics.components import known_variances, shares_of
 if TYPE_CHECKING:
     from gramian.answers.stability import Stability
 
-MOST_BARS = 40
+MOST_BARS, MOST_LABELLED = 40, 12
 RULE = 3.9  # millimetres, the height of a rule
 MARKED = 95  # % of the variance, whose number of components is shown
 KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the strongest first
@@ -122,7 +122,10 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     ax = style.subplots(ax=ax, height_mm=0.7 * style.width_mm() + above)
     for name, part, colour in (("kept", kept, style.BLUE), ("left out", ~kept, style.LEFT_OUT)):
         if part.any() and not many:
-            ax.bar(x[part], share[part], **{"color": colour, "label": name} | bar)
+            drawn = ax.bar(x[part], share[part], **{"color": colour, "label": name} | bar)
+            if len(x) <= MOST_LABELLED:
+                for text in ax.bar_label(drawn, fmt="%.1f", padding=3, fontsize="small"):
+                    text.set_ha("right")  # beside the line
     if many:
         ax.plot(x, share, **{"color": style.BLUE, "label": "share"} | bar)
         ax.set(xscale="log", xlim=(0.9, x[-1]))
