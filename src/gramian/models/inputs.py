@@ -174,7 +174,7 @@ def store_features(estimator: Any, X: Any, rows: Rows) -> None:
         from gramian.tables.names import base_name
 
         estimator.reading_ = {"source": base_name(table.source)} | dict(table.origin.reading)
-        estimator._table_file = table.source, table.origin.sha256
+        estimator._table_file = {"path": table.source, "sha256": table.origin.sha256, **table.origin.own}
     if table.alleles:
         # "" where it is not known.
         known = [table.alleles.get(name, ("", ""))[0] for name in names]

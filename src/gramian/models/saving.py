@@ -10,16 +10,19 @@ import numpy.typing as npt
 
 from gramian.core import records
 from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
-from gramian.tables.reading import ReadingOptions
+from gramian.tables.reading import OWN, ReadingOptions
 
 if TYPE_CHECKING:
     from gramian.statistics.component_rules import ComponentChoice
 
     Reading = dict[str, Any]
+    TableFile = dict[str, Any]
 else:
     Single = bool | int | float | str | None
     _NAMES = "source", "key", *ReadingOptions.__dataclass_fields__
     Reading = dict[Literal[_NAMES], Single | tuple[Single, ...]]
+    # The file of the rows as it was named, its SHA-256, and which rows they are.
+    TableFile = dict[Literal[("path", "sha256", *OWN)], str | tuple[str, ...]]
 
 
 class ColumnAttributes:
@@ -31,7 +34,7 @@ class ColumnAttributes:
     counted_alleles_: Annotated[npt.NDArray[np.object_], "d", OPTIONAL]
     column_means_: Annotated[FloatArray | None, "d", OPTIONAL]
     reading_: Annotated[Reading, OPTIONAL]
-    _table_file: Annotated[tuple[str, str], OPTIONAL]  # the file of the rows as it was named, and its SHA-256
+    _table_file: Annotated[TableFile, OPTIONAL]
 
 
 class DecompositionAttributes(ColumnAttributes):

@@ -15,6 +15,7 @@ Transform = Literal["log", "log1p", "sqrt", "logcpm", "clr"]
 COLUMN_OPTIONS = ("columns", "drop", "id", "label", "weights")
 # Of text and sheets.
 TEXT_OPTIONS = ("na_values", "header", "skip_footer", "skip_after_header", "below_limit", "slips")
+OWN = ("rows", "exclude", "corrections")  # which are about the rows of one file
 IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
 
 

@@ -220,7 +220,9 @@ class Scan(reading.ReadingOptions):
         table = choose(self._place, self.options, self._labels, limit, expected)
         key = getattr(self._place, "key", None)
         asked, lasting = _asked(table.origin.reading, self._labels), _lasting(table, key)
-        return replace(table, origin=replace(table.origin, asked=asked, reading=lasting))
+        own = {name: self.options.given[name] for name in reading.OWN if name in self.options.given}
+        own = {name: reading.slice_text(one) if isinstance(one, slice) else one for name, one in own.items()}
+        return replace(table, origin=replace(table.origin, asked=asked, reading=lasting, own=own))
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read the chosen part into memory.
@@ -399,8 +401,7 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
     Which rows were read, and what was corrected in them, is no such option. Columns are known by the names
     of the features, and what fills missing values by the model, where there are such.
     """
-    options = dict(table.origin.reading) | {"key": key, "rows": None, "unmatched": None}
-    options |= {"exclude": None, "corrections": None}
+    options = dict(table.origin.reading) | {"key": key, "unmatched": None} | dict.fromkeys(reading.OWN)
     if table.feature_names is not None and not options["transpose"]:
         options |= {"columns": None, "drop": None}
     if options["missing"] != "drop-rows":

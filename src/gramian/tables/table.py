@@ -30,12 +30,15 @@ class Origin:
         What the user chose to do with the data while reading, for the report.
     reading : mapping of str to object
         The options of :func:`gramian.scan` that new rows need too, and ``key``, the array or sheet.
+    own : mapping of str to str, or tuple of str
+        Those that are about these rows alone: which were read, left out, and corrected.
     """
 
     sha256: str = ""
     hashed: str = ""
     asked: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -134,6 +134,11 @@ def test_the_table_of_the_fit_needs_no_name_while_it_is_unchanged(fitted, gramia
     }
     for line, why in refused.items():
         gramian.refuses(line, 2, why)
+    gramian.works(
+        "fit marks.csv -o some --missing mean --rows 1:6 --exclude site=s --drop year --label kind -k 1"
+    )
+    assert gramian.works("transform some").out.count("\n") == 1 + 2
+    assert gramian.works("transform some --rows 0:6").out.count("\n") == 1 + 3
     with (fitted / "marks.csv").open("a") as file:
         file.write("7,u,n,1.0,2.0,1.5,2007\n")
     gramian.refuses("transform all", 1, "marks.csv has changed since the fit. Name it")

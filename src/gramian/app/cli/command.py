@@ -296,9 +296,11 @@ class Call:
         self.verb.require_label({"label", "labels_from"} & options.keys() != set())
         if model is not None:
             name, options = inputs.recalled(model, name, options)
+            of_fit = one.required and one.name not in self.given
+            options = inputs.own_options(model) | options if of_fit else options
             channels = {option: self.values[option] for option in CHANNELS if option in self.values}
             table = inputs.read_new_data(name, options, model, limit, meta, channels)
-            if one.required and one.name not in self.given:
+            if of_fit:
                 inputs.check_unchanged(model, name, table)
         else:
             table = inputs.read_table(name, options, source=source, limit=limit, imputes=imputes)

@@ -20,7 +20,7 @@ from gramian.app.verb import reading as reading_options
 from gramian.app.verbs.fit import estimator_class
 from gramian.core.checks import amount, counted, shown
 from gramian.core.progress import say, shows_progress
-from gramian.tables.reading import IMPUTED, Remembered
+from gramian.tables.reading import IMPUTED, OWN, Remembered
 
 READS = [one.name for one in parameters_of(reading_options)]
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
@@ -224,18 +224,23 @@ def table_of_fit(name: str, model: Any) -> str:
     """
     from gramian.statistics.components import mapping_of
 
-    source, _ = getattr(mapping_of(model), "_table_file", ("", ""))
+    source = getattr(mapping_of(model), "_table_file", {}).get("path", "")
     file, folder = source.partition("::")[0], model_path(name).parent
     places = (Path(file), *(parent / Path(file).name for parent in (folder, folder.parent)))
     found = next((str(path) for path in places if file and path.exists()), "")
     if not found:
-        problem = (
-            f"The rows of the fit were in {file}, which is not there."
-            if file
-            else (f"{name} does not say in which file its rows are.")
-        )
+        problem = f"{name} does not say in which file its rows are."
+        problem = f"The rows of the fit were in {file}, which is not there." if file else problem
         raise errors.ParameterError("data", problem=problem, hint="Add the file of the rows after the model.")
     return found
+
+
+def own_options(model: Any) -> dict[str, Any]:
+    """Return the options by which the rows of a fit were chosen and corrected in their table."""
+    from gramian.statistics.components import mapping_of
+
+    file = mapping_of(model)._table_file
+    return {name: file[name] for name in OWN if name in file}
 
 
 def check_unchanged(model: Any, name: str, table: Any) -> None:
@@ -247,7 +252,7 @@ def check_unchanged(model: Any, name: str, table: Any) -> None:
     """
     from gramian.statistics.components import mapping_of
 
-    fitted, now = mapping_of(model)._table_file[1], table.origin.sha256
+    fitted, now = mapping_of(model)._table_file["sha256"], table.origin.sha256
     if fitted and now and fitted != now:
         hint = "Name it after the model to use it as it is now."
         raise errors.DataError(f"{name} has changed since the fit.", hint)

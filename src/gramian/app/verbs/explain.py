@@ -237,6 +237,7 @@ def monitor(
     lags: Annotated[int | None, verb.Option(check=check_natural)] = None,
     consecutive: Annotated[int | None, verb.Option(check=check_integer)] = None,
     fail: Annotated[bool, verb.Option(local=True)] = False,
+    context: verb.Context = verb.Context(),
 ) -> Annotated[
     verb.Result,
     verb.Output("table"),
@@ -303,7 +304,7 @@ def monitor(
     return verb.Result(
         result,
         facts,
-        notes=notes,
+        notes=notes if context.out == "-" else (),  # else the text has them
         tables={"rows": columns},
         figures={"control-chart": lambda: function_of("monitoring", "control_chart")(made, data)},
         content=lambda: _report(result, rules, data.source).encode(),
