@@ -84,11 +84,9 @@ def ddof_of(ddof: Any, rows: Rows) -> float:
     if not weight:
         raise DataError("The weight of every row is zero, so that no row is left.", "Give some more weight.")
     if not weight > checked * (1 + 1e-9):
-        raise DataError(
-            f"The weights sum to {weight:.6g}, but sums of squares are divided by this sum less "
-            f"ddof={checked!r}.",
-            "Give weights that count rows, as weights * n / weights.sum() does, or set ddof=0.",
-        )
+        what = f"The weights sum to {weight:.6g}, but sums of squares are divided by this sum less"
+        hint = "Give weights that count rows, as weights * n / weights.sum() does, or set ddof=0."
+        raise DataError(f"{what} ddof={checked!r}.", hint)
     return float(checked)
 
 
@@ -189,11 +187,8 @@ def expected_columns(estimator: Any) -> Expected:
     # Means that were asked for fill; else PCA needs no filling.
     holes = getattr(estimator, "_maps_holes", False)
     reading = getattr(estimator, "reading_", {})
-    means, read = (
-        getattr(estimator, "column_means_", None),
-        (reading.get("transform"), reading.get("answers")),
-    )
-    return Expected(known, means, counts, holes, *read)
+    means = getattr(estimator, "column_means_", None)
+    return Expected(known, means, counts, holes, reading.get("transform"), reading.get("answers"))
 
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:
@@ -216,11 +211,10 @@ def _check_kind(estimator: Any, rows: Rows) -> None:
     given = next((array for array in fitted if array is not None), rows.home)
     if not get_config()["array_api_dispatch"] or moved(given, rows.home) is given:
         return
-    raise DataError(
-        f"Inputs passed to {type(estimator).__name__}.transform() must use the same namespace and the same "
-        "device as those passed to fit() while scikit-learn's array_api_dispatch is on.",
-        "Move them there, or turn it off, so that each input is mapped on its own device.",
-    )
+    where = "the same namespace and the same device as those passed to fit()"
+    what = f"Inputs passed to {type(estimator).__name__}.transform() must use {where}"
+    hint = "Move them there, or turn it off, so that each input is mapped on its own device."
+    raise DataError(f"{what} while scikit-learn's array_api_dispatch is on.", hint)
 
 
 def _check_picture_shape(estimator: Any, rows: Rows) -> None:

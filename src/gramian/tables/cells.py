@@ -144,27 +144,16 @@ def unit_of(field: str) -> str:
 
 
 # Words of a unit in the name of a column, such as "height_cm" or "mass (kg)".
-UNITS = frozenset(
-    re.findall(
-        r"\S+",
-        """
-    nm um mm cm dm m km in inch ft mi mg g kg t lb oz ms s sec min h hr hour hours day days month months
-    year years yr yrs jahr jahre c k degc degf pa hpa kpa mpa bar psi v mv a ma w kw mw wh kwh j kj mj
-    cal kcal hz khz mhz ghz ml cl l n nmol umol mmol mol ppm ppb percent pct usd eur dollars mph kmh bpm
-    mmhg %
-    """,
-    )
-)
+_NAMED_UNITS = """
+nm um mm cm dm m km in inch ft mi mg g kg t lb oz ms s sec min h hr hour hours day days month months year
+years yr yrs jahr jahre c k degc degf pa hpa kpa mpa bar psi v mv a ma w kw mw wh kwh j kj mj cal kcal hz
+khz mhz ghz ml cl l n nmol umol mmol mol ppm ppb percent pct usd eur dollars mph kmh bpm mmhg %"""
+UNITS = frozenset(_NAMED_UNITS.split())
 # Words before or after the numbers of an axis, beside units after them.
-OF_AXES = frozenset(
-    re.findall(
-        r"\S+",
-        """
-    nm wl wn wavelength wavenumber lambda hz freq frequency mz rt ev time min minute minutes sec second
-    seconds hour hours day days week weeks month months year years lag angle cm-1 cm^-1
-    """,
-    )
-)
+_NAMED_AXES = """
+nm wl wn wavelength wavenumber lambda hz freq frequency mz rt ev time min minute minutes sec second
+seconds hour hours day days week weeks month months year years lag angle cm-1 cm^-1"""
+OF_AXES = frozenset(_NAMED_AXES.split())
 _UNIT_AT_END = re.compile(r"(.*[ _(\[/])([^\W\d_]+|%)\W*")
 
 

@@ -38,7 +38,6 @@ from gramian.tables.table import (
     Table,
     contiguous,
     label_fields,
-    take_columns,
     transpose,
 )
 
@@ -128,9 +127,8 @@ def _completed(
     # Otherwise the first pass over the numbers finds NaN and infinity.
     if table.values.finite is False if stored else table.values.dtype.kind == "f":
         with nullcontext() if expected is None else of_new_rows():
-            found = treatment.rows_of_table(table).require_finite(
-                holes=holes or table.missing.method in IMPUTED
-            )
+            left = holes or table.missing.method in IMPUTED
+            found = treatment.rows_of_table(table).require_finite(holes=left)
         if holes and not stored and found is not None:
             missing = checks.counted(found.missing, "missing value")
             rows = checks.counted(len(found.by_row), "row")
@@ -310,8 +308,7 @@ def _numbers(
         array = source.read(rows)
         if array.dtype.kind == "b":
             array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
-        values = contiguous(array) if places is None else take_columns(array, places)
     else:
         array = lazy() if reading.rows is None else rows_taken(lazy(), rows)
-        values = array if places is None else columns_taken(array, places)
+    values = contiguous(array) if places is None else columns_taken(array, places)
     return values, partial(column_of, array)

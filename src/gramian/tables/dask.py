@@ -91,10 +91,9 @@ class DaskRows(StoredRows):
             ArrayRows.checked(X._meta_nonempty, RowsRequest())  # of a frame, whose columns may be no numbers
             X = X.to_dask_array()  # whose lengths are counted when they are needed
         if not hasattr(X, "map_blocks") or not hasattr(X, "chunks"):
-            raise InputTypeError(
-                f"X is a {type(X).__module__}.{type(X).__name__}. Of Dask's collections, only arrays and "
-                "data frames are supported. Convert a bag with X.to_dataframe()."
-            )
+            what = f"X is a {type(X).__module__}.{type(X).__name__}. Of Dask's collections, only arrays"
+            hint = "Convert a bag with X.to_dataframe()."
+            raise InputTypeError(f"{what} and data frames are supported.", hint)
         if not isinstance(X._meta, np.ndarray):
             raise InputTypeError(NOT_NUMPY.format(f"{type(X._meta).__module__}.{type(X._meta).__name__}"))
         if np.isnan(X.shape[1:]).any():

@@ -89,17 +89,14 @@ def table_of_blocks(blocks: Iterator[Any], request: RowsRequest) -> Table:
         if first is None:
             first, names = rows, here
         if rows.shape[1] != first.shape[1] or rows.picture_shape != first.picture_shape or here != names:
-            raise DataError(
-                f"Block {number} of the generator, counted from 0, has {_size(rows, here)}, but block 0 has "
-                f"{_size(first, names)}. Every block needs the same columns, in the same order."
-            )
+            what = f"Block {number} of the generator, counted from 0, has {_size(rows, here)}"
+            hint = "Every block needs the same columns, in the same order."
+            raise DataError(f"{what}, but block 0 has {_size(first, names)}.", hint)
         values = to_numpy(rows.in_memory())
         numbers.append(values if rows.picture_shape is None else values.reshape(-1, *rows.picture_shape))
     if first is None:
-        raise DataError(
-            "The generator yields no blocks: it is empty, or was already consumed, since a generator can be "
-            "read only once. Create a new one, or pass a file or an array."
-        )
+        why = "The generator yields no blocks: it is empty, or was consumed: it can be read only once."
+        raise DataError(why, "Create a new one, or pass a file or an array.")
     values = numbers.rows()
     notes = (values.note,) if isinstance(values, StoredRows) else ()
     return Table(values, names, picture_shape=first.picture_shape, source=_SOURCE, notes=notes)

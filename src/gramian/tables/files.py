@@ -130,10 +130,9 @@ def format_of_content(opened: Opened) -> formats.Format:
     sample, _ = file.read(SAMPLE), file.seek(0)
     names.refuse_document(sample, opened.name)
     if format is None and not _may_be_text(sample):
-        raise FileError(
-            f"{opened.name} is neither text nor a known format: it holds bytes that do not occur in text, "
-            f"and its first bytes match no format. Readable are {formats.READABLE}."
-        )
+        what = f"{opened.name} is neither text nor a known format: it holds bytes that do not occur in text"
+        hint = f"Readable are {formats.READABLE}."
+        raise FileError(f"{what}, and its first bytes match no format.", hint)
     return format or formats.TEXT
 
 
@@ -197,10 +196,8 @@ def _content_of(stream: IO[bytes], name: str) -> bytes:
     with damage(name):
         data = stream.read()
     if not isinstance(data, bytes):
-        raise InputTypeError(
-            f"{name} returns {type(data).__name__}, but bytes are needed. "
-            'Open it with mode "rb", or pass sys.stdin.buffer.'
-        )
+        why = f"{name} returns {type(data).__name__}, but bytes are needed."
+        raise InputTypeError(why, 'Open it with mode "rb", or pass sys.stdin.buffer.')
     if not data:
         raise FileError(f"{name} is empty (0 bytes). A stream can be read only once.")
     return data

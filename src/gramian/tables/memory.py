@@ -127,9 +127,8 @@ def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = F
         return check_array(X, **rules)
     except TypeError as error:
         if "complex" in str(error):
-            raise DataError(
-                "Complex data not supported: pass the real and the imaginary part separately."
-            ) from error
+            why = "Complex data not supported: pass the real and the imaginary part separately."
+            raise DataError(why) from error
         if "NAType" in str(error):
             return check_by_sklearn(_without_na(X), request, accept_sparse)
         raise InputTypeError(str(error)) from error
@@ -198,12 +197,14 @@ def _refuse_other_columns(X: Any) -> None:
     entries = {str(name): _other(X, name, dtype) for name, dtype in zip(X.columns, X.dtypes, strict=True)}
     others = [f"{name!r} ({what})" for name, what in entries.items() if what]
     if others:
-        raise DataError(
-            f"{counted(len(others), 'column holds', 'columns hold')} no numbers: {first_few(others)}.",
-            "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or convert them to "
-            "numbers first: a column for each category (pandas.get_dummies, X.to_dummies), days since a "
-            "date.",
+        drop = (
+            "Drop them (X.drop(columns=[...]) in pandas, X.drop([...]) in polars), or convert them to numbers"
         )
+        hint = (
+            f"{drop} first: a column for each category (pandas.get_dummies, X.to_dummies), days since a date."
+        )
+        what = counted(len(others), "column holds", "columns hold")
+        raise DataError(f"{what} no numbers: {first_few(others)}.", hint)
 
 
 def _other(X: Any, name: Any, dtype: Any) -> str:
@@ -280,12 +281,8 @@ class SparseRows(Sparse):
         require_lengths(X.shape, "X")
         checked = check_by_sklearn(X, request, accept_sparse="csr")
         values = arrays.as_csr(checked.astype(np.float64, copy=False))
-        borrowed = any(
-            np.may_share_memory(own, original)
-            for name in ("data", "indices", "indptr")
-            if isinstance(original := getattr(X, name, None), np.ndarray)
-            for own in (values.data, values.indices, values.indptr)
-        )
+        parts = [(getattr(values, name), getattr(X, name, None)) for name in ("data", "indices", "indptr")]
+        borrowed = any(b is not None and np.may_share_memory(a, b) for a, b in parts)
         return cls(values, dtype=np.dtype(checked.dtype), borrowed=borrowed)
 
     @property

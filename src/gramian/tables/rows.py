@@ -539,11 +539,9 @@ def require_magnitudes(rows: Rows, columns: npt.NDArray[np.intp] | None = None) 
     small = (sizes > 0) & (sizes < least)
     single = rows.dtype == np.float32
     for column in np.flatnonzero((sizes > most) | (small & (not single)))[:1]:
-        raise DataError(
-            f"The largest magnitude in {rows.column_text(int(columns[column]))} is {sizes[column]:.2g}, "
-            "and may be 1e-100 to 1e+100.",
-            f"Divide it by 1e{math.floor(math.log10(sizes[column])):+03d} first.",
-        )
+        what = f"The largest magnitude in {rows.column_text(int(columns[column]))} is {sizes[column]:.2g}"
+        hint = f"Divide it by 1e{math.floor(math.log10(sizes[column])):+03d} first."
+        raise DataError(f"{what}, and may be 1e-100 to 1e+100.", hint)
     if small.any():
         names = first_few([rows.column_text(int(column)) for column in columns[small]])
         DiagnosticWarning(
@@ -562,9 +560,8 @@ def row_number(rows: Rows, row: int) -> int:
 
 def row_text(rows: Rows, row: int) -> str:
     """Return the number of a row in its file and its name, for messages."""
-    return f"row {row_number(rows, row)}{rows.part}" + (
-        f" (named {rows.row_names[row]!r})" if rows.row_names else ""
-    )
+    named = f" (named {rows.row_names[row]!r})" if rows.row_names else ""
+    return f"row {row_number(rows, row)}{rows.part}{named}"
 
 
 def _joined(earlier: Holes | None, later: Holes | None) -> Holes | None:
@@ -599,13 +596,9 @@ def _not_finite(block: Block) -> Holes | None:
         return None
     rows = np.flatnonzero(of_row)[:PLACES_SHOWN]
     first = [(start + int(i), int(j)) for i in rows for j in np.flatnonzero(missing[i])[:PLACES_SHOWN]]
-    first = first[:PLACES_SHOWN]
-    return replace(
-        Holes.of_counts(of_row, missing.sum(axis=0), start),
-        first=tuple(first),
-        infinite=len(infinite),
-        first_infinite=(start + int(infinite[0, 0]), int(infinite[0, 1])) if len(infinite) else (0, 0),
-    )
+    where = (start + int(infinite[0, 0]), int(infinite[0, 1])) if len(infinite) else (0, 0)
+    more: Any = {"first": (*first[:PLACES_SHOWN],), "infinite": len(infinite), "first_infinite": where}
+    return replace(Holes.of_counts(of_row, missing.sum(axis=0), start), **more)
 
 
 # ----------------------------------------------- rows that came and went

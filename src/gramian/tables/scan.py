@@ -265,10 +265,9 @@ def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
     if hasattr(path, "read"):
         return path  # type: ignore[no-any-return]
     if not isinstance(path, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in path):
-        raise InputTypeError(
-            f"path is a {type(path).__name__}. Allowed are a path, a list of paths of pictures, and a "
-            "binary file. Arrays and frames need no scan: pass them to fit as they are."
-        )
+        what = f"path is a {type(path).__name__}. Allowed are a path, a list of paths of pictures"
+        hint = "Arrays and frames need no scan: pass them to fit as they are."
+        raise InputTypeError(f"{what}, and a binary file.", hint)
     if not path:
         raise ParameterError("path", path, "names no picture", "Give at least one path.")
     return tuple(locate(os.fsdecode(one)).path for one in path)
@@ -408,9 +407,8 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
         options["missing"] = None
     if not isinstance(options["labels_from"], str):
         options["labels_from"] = None
-    return {
-        name: _plain(value) for name, value in options.items() if value is not None and value is not False
-    }
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    return {name: _plain(value) for name, value in given.items()}
 
 
 def _plain(value: Any) -> Any:

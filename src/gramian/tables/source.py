@@ -59,9 +59,8 @@ class Header:
         """Say whether its shape and kind are those of a table or of labels."""
         if use == "table":
             return len(self.shape) in (2, 3) and self.dtype.kind in "buif"
-        return (
-            sum(length != 1 for length in self.shape) <= 1 <= len(self.shape) and self.dtype.kind in "buifU"
-        )
+        one_axis = sum(length != 1 for length in self.shape) <= 1 <= len(self.shape)
+        return one_axis and self.dtype.kind in "buifU"
 
     def __str__(self) -> str:
         kind = "text" if self.dtype.kind == "U" else str(self.dtype)
@@ -127,10 +126,9 @@ def require(header: Header, source: str, use: Use = "table") -> None:
     DataError
     """
     if header.dtype.hasobject:
-        raise DataError(
-            f"{source} holds Python objects that need pickle, which is not supported because reading it "
-            "can run code. Save the array as numbers, for instance numpy.save(path, array.astype(float))."
-        )
+        what = f"{source} holds Python objects that need pickle, which is not supported because reading it"
+        hint = "Save the array as numbers, for instance numpy.save(path, array.astype(float))."
+        raise DataError(f"{what} can run code.", hint)
     if not header.fits(use):
         needed = ", but labels need one text or number for each row. Choose another."
         if use == "table":
@@ -188,10 +186,8 @@ def damage(source: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror:
             raise FileError(f"{source} cannot be read: {reason(error)}. Check the path.") from error
         detail = str(error).split("\n")[0].rstrip(".")
-        raise FileError(
-            f"{source} cannot be read: it is truncated, damaged or protected, or of another kind ({detail}). "
-            "Make or copy it again."
-        ) from error
+        why = f"{source} cannot be read: it is truncated, damaged or protected, or of another kind"
+        raise FileError(f"{why} ({detail}).", "Make or copy it again.") from error
 
 
 def open_regular(path: Path, name: str, advice: str = "Leave it out.") -> io.BufferedReader:

@@ -27,7 +27,7 @@ from gramian.errors import FULL, DataError, FileError, MemoryLimitError, reason
 from gramian.tables.memory import Sparse
 from gramian.tables.rows import BLOCK_BYTES, Block, Holes, Rows
 from gramian.tables.source import bytes_of_rows, damage, dtype_of_rows, whole_within
-from gramian.tables.table import RowsRequest, take_columns
+from gramian.tables.table import RowsRequest
 
 FAR_APART = 16  # of rows with more than so many from one to the next each is read alone
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
@@ -113,11 +113,10 @@ class StoredRows(Rows):
         MemoryLimitError
             For all but arrays in one piece.
         """
-        raise MemoryLimitError(
-            f"transpose=True reads columns, but {self.source} is too large for memory and is "
-            "stored by rows. Raise memory_limit, or save it as .npy, which is read by columns "
-            "too."
+        why = (
+            f"transpose=True reads columns, but {self.source} is too large for memory and is stored by rows."
         )
+        raise MemoryLimitError(why, "Raise memory_limit, or save it as .npy, which is read by columns too.")
 
     @property
     def least_columns(self) -> int:
@@ -128,9 +127,8 @@ class StoredRows(Rows):
         return np.asarray(self[rows, columns]).astype(self.dtype, copy=False)
 
     def at(self, places: Any) -> Any:
-        return np.concatenate(
-            [self.cut(slice(row, row + 1), slice(None)) for row in np.asarray(places).tolist()]
-        )
+        rows = [slice(row, row + 1) for row in np.asarray(places).tolist()]
+        return np.concatenate([self.cut(row, slice(None)) for row in rows])
 
     def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
         return self.mapped(lambda rows: rows.map(lambda block: block.values[:, places]), len(places))
@@ -185,12 +183,11 @@ class StoredRows(Rows):
     def whole(self, most: int) -> Any:
         """Read the whole table if it takes at most so many bytes."""
         if self.stored_bytes > most:
-            raise MemoryLimitError(
-                f"This needs all {self.shape[0]:,} rows of {self.source} in memory "
-                f"({amount(self.stored_bytes)}), but a table may take {amount(most)} of the "
-                f"{amount(self.limit or memory_limit_bytes(None))} that may be used. Raise "
-                "GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA reads block by block."
-            )
+            size, limit = amount(self.stored_bytes), amount(self.limit or memory_limit_bytes(None))
+            what = f"This needs all {self.shape[0]:,} rows of {self.source} in memory ({size})"
+            hint = "Raise GRAMIAN_MEMORY_LIMIT, or give fewer rows; PCA reads block by block."
+            why = f"{what}, but a table may take {amount(most)} of the {limit} that may be used."
+            raise MemoryLimitError(why, hint)
         return self.block(slice(None)).values
 
 
@@ -446,12 +443,11 @@ class ChunkedRows(StoredRows):
         band = min(n, step * max(1, target // (step * row)))
         resident = (BANDS + 1) * band * row
         if resident > whole_within(limit):
-            raise MemoryLimitError(
-                f"{source} is stored in chunks of {' x '.join(map(str, chunks))}: reading a row takes "
-                f"{amount(band * row)}, but memory_limit leaves {amount(target)}. Raise it, or "
-                "write the file again in chunks of few rows: "
-                f"{cls.rechunked(dataset.name, (max(1, target // row), *others))}"
-            )
+            what = f"{source} is stored in chunks of {' x '.join(map(str, chunks))}: reading a row takes"
+            again = cls.rechunked(dataset.name, (max(1, target // row), *others))
+            hint = f"Raise it, or write the file again in chunks of few rows: {again}"
+            why = f"{what} {amount(band * row)}, but memory_limit leaves {amount(target)}."
+            raise MemoryLimitError(why, hint)
         if getattr(dataset, "compression", None) == "gzip":
             more["speed"] = GUNZIPPED
         more = {"key": dataset.name, "cache": Cache(), "shape": shape, "dtype": dtype} | more
@@ -520,11 +516,9 @@ def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out:
     MemoryLimitError
     """
     if form != "csr":
-        raise MemoryLimitError(
-            f"{source} holds a sparse matrix in {form.upper()} format, so reading rows needs all of its "
-            f"{amount(ENTRY * entries)}, but a table may take at most {amount(whole_within(limit))}. Write "
-            f"it by rows, {way_out}, or raise memory_limit."
-        )
+        what = f"{source} holds a sparse matrix in {form.upper()} format, so reading rows needs all of its"
+        why = f"{what} {amount(ENTRY * entries)}, but a table may take at most {amount(whole_within(limit))}."
+        raise MemoryLimitError(why, f"Write it by rows, {way_out}, or raise memory_limit.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -624,10 +618,9 @@ class FileSparseRows(StoredSparseRows):
         indices = indices.astype(np.int32 if self.shape[1] < 2**31 else np.int64, copy=False)
         if indices.size and not 0 <= indices.min() <= indices.max() < self.shape[1]:
             wrong = indices.min() if indices.min() < 0 else indices.max()
-            raise FileError(
-                f"{self.source}, rows {rows.start:,} to {rows.stop - 1:,}: it is damaged, an entry is in "
-                f"column {wrong} of {self.shape[1]:,}. Write it again."
-            )
+            where = f"{self.source}, rows {rows.start:,} to {rows.stop - 1:,}: it is damaged"
+            why = f"{where}, an entry is in column {wrong} of {self.shape[1]:,}."
+            raise FileError(why, "Write it again.")
         starts = self.indptr[rows.start : rows.stop + 1] - first
         made = (data.astype(np.float64, copy=False), indices, starts.astype(indices.dtype))
         result = sparse.csr_matrix(made, shape=(rows.stop - rows.start, self.shape[1]))
@@ -643,10 +636,8 @@ def opened_rows(values: StoredRows, limit: int | None = None) -> StoredRows:
 def require_rows(number: int, source: str, request: RowsRequest) -> None:
     """Raise a DataError for fewer rows than an estimator needs."""
     if number < request.minimum:
-        raise DataError(
-            f"{source} holds {counted(number, 'row')}, and a minimum of {request.minimum} is required by "
-            f"{request.estimator}. Give more rows."
-        )
+        what = f"{source} holds {counted(number, 'row')}, and a minimum of {request.minimum} is required by"
+        raise DataError(f"{what} {request.estimator}.", "Give more rows.")
 
 
 # ---- A spool: numbers that are slow to read again, written once to a file without a name
@@ -750,11 +741,9 @@ class Spool:
 
     def _full(self, why: str) -> FileError:
         needed = f" {amount(max(self.needed, self.nbytes))} are needed." if self.needed else ""
-        return FileError(
-            f"{self.source} does not fit into memory, and its temporary copy does not fit into "
-            f"{self.folder}: {why}.{needed} Free some space there, set TMPDIR to a folder on a larger disk, "
-            "or raise memory_limit."
-        )
+        what = f"{self.source} does not fit into memory, and its temporary copy does not fit into"
+        hint = "Free some space there, set TMPDIR to a folder on a larger disk, or raise memory_limit."
+        return FileError(f"{what} {self.folder}: {why}.{needed}", hint)
 
 
 def columns_taken(values: Any, places: Sequence[int]) -> Any:
@@ -763,7 +752,7 @@ def columns_taken(values: Any, places: Sequence[int]) -> Any:
     Those of an array that is read directly are copied, so that no pass reads the others.
     """
     if not isinstance(values, StoredRows):
-        return take_columns(values, places)
+        return values[:, places] if sparse.issparse(values) else np.take(values, places, axis=1)
     picked = values.picked(columns=places)
     if picked is values or not isinstance(values, FileRows):
         return picked

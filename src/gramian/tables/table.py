@@ -257,19 +257,13 @@ class Expected:
         where = {name: place for place, name in enumerate(available)}
         missing = [name for name in names if name not in where]
         if missing:
-            raise DataError(
-                f"The columns of {source} lack {listed(missing)}, which the model was fitted on. "
-                f"Expected: {first_few(names)}.",
-                advice,
-            )
+            why = f"The columns of {source} lack {listed(missing)}, which the model was fitted on."
+            raise DataError(f"{why} Expected: {first_few(names)}.", advice)
         results = [where[name] for name in names]
         notes: list[str] = []
         if others := [name for name in available if name not in known]:
-            extra = counted(
-                len(others),
-                "column that the model was not fitted on was",
-                "columns that the model was not fitted on were",
-            )
+            unknown = "that the model was not fitted on"
+            extra = counted(len(others), f"column {unknown} was", f"columns {unknown} were")
             notes.append(f"{extra} left out: {listed(others)}")
         if results != sorted(results):
             notes.append("columns were put in the order of the fitted data, by name")
@@ -339,11 +333,6 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]
 def repeated_note(repeated: Sequence[str], what: str = "column") -> tuple[str, ...]:
     """Return the note about repeated names."""
     return (f"repeated {what} names were numbered: {listed(repeated)}",) if repeated else ()
-
-
-def take_columns(values: Any, places: Sequence[int]) -> Any:
-    """Return some columns in the order given, of an array or a sparse matrix."""
-    return values[:, places] if sparse.issparse(values) else np.take(values, places, axis=1)
 
 
 def contiguous(values: Any) -> Any:

@@ -75,29 +75,22 @@ class Format:
 
 _ZIP, _HDF5 = (b"PK\x03\x04", b"PK\x05\x06"), (b"\x89HDF\r\n",)
 _BOOK, _IN_BOOK = (*_ZIP, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), r"^xl/workbook\.xml$|^content\.xml$"
+_BOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 # Text may begin with BM or P5 as well, but a bitmap has four zero bytes after its length.
 _BITMAP = rb"(?s)RIFF.{4}WEBP|BM.{4}\0\0\0\0|P[1-6][\r\n]"
+_IDX = rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]"  # named as those of MNIST are: train-images-idx3-ubyte.gz
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
 
 TEXT = Format("text", (".csv", ".tsv", ".txt", ".dat", ".data"), marks=True, in_blocks=True, packed=True)
 PICTURE = Format("picture", PICTURE_SUFFIXES, _IMAGES, _BITMAP, "pictures", listed="pictures")
 FOLDER = Format("folder", (), module="pictures", in_blocks=True, listed="a folder of them")
 PARQUET = Format("parquet", (".parquet",), (b"PAR1",), in_blocks=True)
-ZARR = Format(
-    "zarr",
-    (".zarr",),
-    _ZIP,
-    holds=r"(^|/)(zarr\.json|\.zarray|\.zgroup)$",
-    keyed=True,
-    in_blocks=True,
-    named=r"\.zarr\.zip$",
-)
+_STORE = r"(^|/)(zarr\.json|\.zarray|\.zgroup)$"
+ZARR = Format("zarr", (".zarr",), _ZIP, holds=_STORE, keyed=True, in_blocks=True, named=r"\.zarr\.zip$")
 
 FORMATS = (
     TEXT,
-    Format(
-        "excel", (".xlsx", ".xlsm", ".xls", ".ods"), _BOOK, b"", "sheets", _IN_BOOK, keyed=True, marks=True
-    ),
+    Format("excel", _BOOKS, _BOOK, b"", "sheets", _IN_BOOK, keyed=True, marks=True),
     PARQUET,
     Format("arrow", (".feather", ".arrow"), (b"ARROW1",), module="parquet", in_blocks=True),
     Format("npy", (".npy",), (b"\x93NUMPY",), module="arrays", in_blocks=True),
@@ -107,16 +100,7 @@ FORMATS = (
     Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
     ZARR,
     Format("bed", (".bed",), in_blocks=True, listed=".bed (PLINK)"),
-    # As the files of MNIST are named: train-images-idx3-ubyte.gz.
-    Format(
-        "idx",
-        (".idx",),
-        (),
-        rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]",
-        "arrays",
-        packed=True,
-        named=r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$",
-    ),
+    Format("idx", (".idx",), (), _IDX, "arrays", packed=True, named=r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$"),
     PICTURE,
     FOLDER,
     Format("zip", (".zip",), _ZIP, module="pictures", in_blocks=True, listed="a .zip of them"),

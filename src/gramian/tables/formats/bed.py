@@ -155,10 +155,9 @@ def _opened_bed(opened: Opened) -> tuple[Any, list[list[str]], list[list[str]]]:
     size, (n, d) = path.stat().st_size, (len(people), len(variants))
     if size != _bytes(n, d):
         swapped = " Are the .bim and the .fam file swapped?" if size == _bytes(d, n) else ""
-        raise DataError(
-            f"{source} has {size:,} bytes, but the {counted(n, 'line')} of its .fam file and the "
-            f"{counted(d, 'line')} of its .bim file need {_bytes(n, d):,}.{swapped} Copy all three again."
-        )
+        lines = f"the {counted(n, 'line')} of its .fam file and the {counted(d, 'line')} of its .bim file"
+        why = f"{source} has {size:,} bytes, but {lines} need {_bytes(n, d):,}.{swapped}"
+        raise DataError(why, "Copy all three again.")
     with damage(source):  # names are read here, since bed-reader takes tabs only
         # Two threads of bed-reader write to the same lines of the cache, and take as long as one.
         bed = open_bed(path, iid_count=n, sid_count=d, properties=NOTHING, num_threads=1)

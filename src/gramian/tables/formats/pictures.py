@@ -467,10 +467,9 @@ def _different(first: str, one: PictureForm, second: str, other: PictureForm) ->
         why = f"pictures of different kinds: {first} has {one.dtype} grey values, {second} has {other.dtype}."
         return DataError(why, "Save all of them with the same depth.")
     size = f"{one.width}x{one.height}"
-    return DataError(
-        f"pictures of different sizes: {first} is {size}, {second} is {other.width}x{other.height} "
-        f"(width x height). Resize them while reading, for instance with size={size!r}."
-    )
+    hint = f"Resize them while reading, for instance with size={size!r}."
+    sizes = f"{first} is {size}, {second} is {other.width}x{other.height} (width x height)"
+    return DataError(f"pictures of different sizes: {sizes}.", hint)
 
 
 # --------------- Formats: a picture, a folder of them, a zip archive of them

@@ -44,12 +44,10 @@ class ZarrRows(ChunkedRows):
             if not (folder / chunk).exists():
                 start = place[0] * grid[0]
                 stop = min(start + grid[0], len(self))
-                raise FileError(
-                    f"{self.source}, rows {start:,} to {stop - 1:,}: the chunk {chunk} is not there; the "
-                    "store may be incomplete. Create or copy it again. If all its entries are "
-                    f"{array.fill_value}, write the chunk out: zarr.config.set("
-                    '{"array.write_empty_chunks": True}).'
-                )
+                why = f"{self.source}, rows {start:,} to {stop - 1:,}: the chunk {chunk} is not there"
+                write = 'write the chunk out: zarr.config.set({"array.write_empty_chunks": True}).'
+                hint = f"Create or copy it again. If all its entries are {array.fill_value}, {write}"
+                raise FileError(f"{why}; the store may be incomplete.", hint)
         return super().read_rows(first, last)
 
     def dataset(self) -> Any:
