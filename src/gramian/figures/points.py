@@ -77,17 +77,13 @@ class Groups:
         numeric = values.dtype.kind in "iuf"
         there = np.isfinite(values) if numeric else has_label(values)
         distinct = np.unique(values[there]) if numeric else values
-        if numeric and len(distinct) > MOST_NUMBERS:
-            if what == "style":
-                problem = f"has {len(distinct)} distinct numbers, but markers are for classes"
-                hint = f"Use hue for numbers, or at most {MOST_NUMBERS} of them."
-                raise ParameterError(what, allowed=problem, hint=hint)
+        if numeric and len(distinct) > MOST_NUMBERS and what == "hue":
             return cls(values.astype(np.float64), (), title)
         texts = label_texts(values)
         kinds = label_texts(distinct).tolist() if numeric else in_order({*texts[there]}, levels)
         texts[~there] = WITHOUT
         if what == "style" and len(kinds) > MOST_GROUPS:
-            problem = f"has {len(kinds)} classes, but there are {MOST_GROUPS} markers"
+            problem = f"has {len(kinds)} distinct values, but there are {MOST_GROUPS} markers"
             raise ParameterError(what, allowed=problem, hint="Use hue for these.")
         return cls(texts, (*kinds, *([] if there.all() else [WITHOUT])), title)
 

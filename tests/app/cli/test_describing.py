@@ -85,7 +85,10 @@ def test_refusals(samples, gramian):
         ("meta is about the rows of DATA", "plot m.gramian --meta samples.csv"),
         ("meta is about the rows of DATA", "report m.gramian --meta samples.csv"),
         ("no such column", "describe m.gramian flowers.csv --label species,colour"),
-        ("markers are for classes", "plot m.gramian flowers.csv --style length --hue species"),
+        (
+            "distinct values, but there are 8 markers",
+            "plot m.gramian flowers.csv --style length --hue species",
+        ),
         ("needs a PCA or KernelPCA with 1 component and DATA with labels", "plot m.gramian metadata"),
     ):
         gramian.refuses(arguments, 2, words)
