@@ -355,9 +355,11 @@ def test_the_first_figure_is_that_of_the_headline_and_the_appendix_has_the_score
 
 def test_backticks_in_names_are_letters(few_figures):
     names = ("a`b", "c`d", "e")
-    X = np.random.default_rng(0).normal(size=(30, 3)) * [1, 1, 900]
+    X = np.random.default_rng(0).normal(size=(30, 3)) * [1, 900, 1]
     table = Table(X, names, source="t.csv", origin=Origin(asked=("columns a`b, c`d, e",)))
-    said = html.unescape(report_page(Fitted(gramian.PCA(2).fit(table), table)))
+    model = gramian.PCA(2).fit(table)
+    said = html.unescape(report_page(Fitted(model, table)))
     done = said[said.index("What was done") : said.index("Appendix")]
     assert 'Data: <code dir="auto">t.csv</code>; columns a`b, c`d, e</li>' in done
+    assert 'rises with <code dir="auto">c`d</code>' in pages.text(headline(model).sentences[0])
     assert "\\`" not in said

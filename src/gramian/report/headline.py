@@ -16,6 +16,7 @@ from gramian.core.checks import counted, evenly, percent, shown
 from gramian.core.records import FloatArray, IntArray
 from gramian.errors import shortened
 from gramian.report.facts import where_text
+from gramian.report.sentences import quoted
 from gramian.statistics.associations import LEVEL, associated
 from gramian.statistics.clusters import Parted, parted
 from gramian.statistics.components import component_names, feature_names_of, shares_of
@@ -338,8 +339,8 @@ def _rounded(share: float) -> str:
 
 
 def _name(name: str) -> str:
-    """Return a name between backticks, without those of its own, and not longer than a line."""
-    return f"`{shortened(shown(name).replace('`', chr(39)), LONGEST_NAME)}`"
+    """Return a name between backticks, not longer than a line."""
+    return quoted(shortened(shown(name), LONGEST_NAME))
 
 
 def _and(words: list[str]) -> str:

@@ -60,10 +60,10 @@ function markTab() {
 }
 addEventListener("scroll", markTab, { passive: true });
 
-// Sentences in which names are between backticks.
+// Sentences in which names are between backticks, those with a backtick between two.
 function sentences(place, texts) {
-  place.replaceChildren(...texts.join(" ").split("`").map((text, turn) =>
-    turn % 2 ? element("code", { dir: "auto" }, text) : text));
+  place.replaceChildren(...texts.join(" ").split(/(``|`)(.+?)\1/).map((text, turn) =>
+    turn % 3 === 2 ? element("code", { dir: "auto" }, text) : turn % 3 ? "" : text));
 }
 
 // ------------------------------------------------------------------ figures
