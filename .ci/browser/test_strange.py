@@ -13,6 +13,16 @@ FILES = Path(__file__).parents[2] / "tests" / "strange"
 EXPECTED = {
     "blanks.csv": (["population", "budget", "forêt"], 14, {"scale": "unit", "missing": "em"}),
     "comma_in_label.csv": (list("abc"), 60, {"label": "How much, if at all, do you like it?"}),
+    "countries.csv": (
+        [
+            "GDP per capita (current US$)",
+            "Life expectancy at birth, total (years)",
+            "Fertility rate, total (births per woman)",
+            "Access to electricity (% of population)",
+        ],
+        12,
+        {"scale": "unit", "row-names": "Country Name"},
+    ),
     "dates_in_numbers.csv": (["flow", "depth"], 30, {"scale": "unit", "label": "period"}),
     "dates.csv": (["ozone", "nitrate", "wind"], 30, {"scale": "unit"}),
     "elements.csv": (12 * ["sample"], 12, {"missing": "mean"}),
