@@ -510,6 +510,14 @@ def test_a_proposed_name_is_one_name_whatever_is_in_it():
     assert read.feature_names == ("t, 0", "t, 1", "t, 2")
 
 
+def test_where_no_column_is_a_measure_those_that_name_rows_leave_and_the_rest_is_named():
+    n = np.arange(60)
+    frame = pd.DataFrame({"patientID": n // 2 + 100, "kind": [*"uvw"] * 20, "week": n % 30 * 4})
+    found = gramian.propose(frame.assign(year=2001 + n % 25))
+    assert found.reading["drop"] == ["patientID"]
+    assert str(found).endswith('Kept, but look at "week" (time?), "year" (time?).')
+
+
 def test_every_kind_of_data_in_memory():
     rng = np.random.default_rng(0)
     X = factors(50, 3) * [1, 200, 2]
@@ -742,7 +750,7 @@ def test_answers_in_words_are_proposed_with_their_order_and_one_column_is_said()
     texts = [f"{word},{np.sin(i * i):.3f}" for i, word in enumerate(["red", "blue", "green"] * 8)]
     found = seen("\n".join(["colour,mass", *texts]))
     assert found.alone == "mass"
-    assert str(found).splitlines()[-1].startswith('Only "mass" is left to analyse. Kept, but look at "mass"')
+    assert str(found).splitlines()[-1] == 'Only "mass" is left to analyse.'
 
 
 def test_a_column_beside_a_spectrum_leaves_and_the_spectrum_is_not_scaled():

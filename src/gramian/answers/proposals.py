@@ -200,9 +200,10 @@ class Proposals(Members[Proposal]):
 
     def question(self) -> str:
         """Return which columns may be no measures, or that one is left, in one line; else ""."""
-        alone = f'Only "{self.alone}" is left to analyse.' if self.alone else ""
+        if self.alone:
+            return f'Only "{self.alone}" is left to analyse.'
         names = first_few(self.doubtful, lambda one: f'"{one.name}" ({one.otherwise}?)', most=MOST_SHOWN)
-        return f"{alone} Kept, but look at {names}.".lstrip() if names else alone
+        return f"Kept, but look at {names}." if names else ""
 
     def __str__(self) -> str:
         lines = self.lines() or ["Nothing is proposed."]
@@ -379,8 +380,10 @@ class _Table:
         used = {self.reading.id, *(one.value for one in uses if one.option in ("id", "label"))}
         drops, left, whole = self._left_out(used, swapped)
         if self.wanted is None:
-            self.doubtful = tuple(self.roles[one.name] for one in left if self.roles[one.name].otherwise)
             self.alone = left[0].name if len(left) == 1 < self.seen.width else ""
+            kept = [self.roles[one.name] for one in left if not self.alone]
+            kept = [replace(one, otherwise=one.role) if one.name in self.no_measure else one for one in kept]
+            self.doubtful = tuple(one for one in kept if one.otherwise)
         if not left:
             yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
@@ -419,8 +422,9 @@ class _Table:
         numbers = [one for one in numbers if self.wanted is None or one.name in self.wanted]
         reasons = {one.value: one.evidence["reason"] for one in drops}
         left = [one for one in numbers if one.name not in reasons]
-        # Text cannot stay; numbers do where nothing else would be left, first those that miss many values.
-        left = left or [one for one in numbers if reasons[one.name] == "holes"] or numbers
+        # Text cannot stay; numbers do where nothing else would be left, last those that name rows.
+        for sure in ({"holes"}, {*reasons.values()} - {"identifier", "counter"}, {*reasons.values()}):
+            left = left or [one for one in numbers if reasons[one.name] in sure]
         drops = [one for one in drops if one.value not in {column.name for column in left}]
         summed = self.seen.named and self.wanted is None and not swapped and self.rows >= FEWEST
         sums, whole = _sums(left) if summed else ([], dict[str, Any]())

@@ -45,6 +45,7 @@ NAMED: dict[str, Kind] = {
     **dict.fromkeys(["season", "period", "round", "wave"], "time"),
     **dict.fromkeys(["lat", "latitude", "long", "longitude"], "place"),
     **dict.fromkeys(["freq", "frequency", "weight", "wt", "wght"], "weight"),
+    **dict.fromkeys(["id", "patient", "subject"], "identifier"),
     "lag": "lag",
 }
 OUT, DOUBTFUL = 0.6, 0.13  # probability of being no measure from which a column leaves, or is named
@@ -307,7 +308,7 @@ def _role(
         return Role(column.name, "measure", 1 - doubt, "varies freely")
     f = dict(zip(FEATURES, facts.tolist(), strict=True))
     said = [NAMED[word] for word in tokens(column.name) if word in NAMED] if named else []
-    kind = said[0] if said else _kind(f, LEARNED[1 + int(np.argmax(probabilities[1:]))])
+    kind = said[-1] if said else _kind(f, LEARNED[1 + int(np.argmax(probabilities[1:]))])
     against = [FEATURES[j] for j in np.argsort(-moved) if moved[j] > 0]
     leading = [name for name in against[:8] if name in EVIDENCE]
     texts = [text(column, f) for name in leading for holds, text in [EVIDENCE[name]] if holds(f[name])]
