@@ -413,7 +413,7 @@ class Call:
             text += f"\n\nFit it:\n  {facts['next']}"
         written = [f"Written: {name}{more}" for _, name, more in files if name != "-"]
         if self.is_fit:
-            facts["proposals"] = plain([asdict(one) for one in self.proposals])
+            facts |= {"proposals": plain([asdict(one) for one in self.proposals])} if self.as_json else {}
             others = f" and {len(names) - 1} other files" if len(names) > 1 else ""
             written = [f"\n{written[-1]}{others}"] if written else []
         if outs:
