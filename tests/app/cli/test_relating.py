@@ -63,7 +63,7 @@ def test_what_is_wrong_is_said(ring, gramian):
         ("--degree 0", 2, "must be a whole number"),
         ("--degree 60", 2, "1,891 monomials up to it, more than 500"),
         ("--tol 2", 2, "must be a number above 0 and below 1"),
-        ("--tol small", 2, "Invalid value"),
+        ("--tol small", 2, "tol='small' is not a number"),
     ]:
         gramian.refuses(f"relations {ring} {arguments}", code, message)
 

@@ -212,8 +212,9 @@ def test_help_names_every_option_with_its_default(gramian):
 
 
 def test_numbers_are_read_as_numbers(gramian):
-    for option in ("--cv", "--patience", "--random-state"):
-        gramian.refuses(f"select a.csv {option} many", 2, f"'{option}'")
+    for name in ("cv", "patience", "random_state"):
+        option = f"--{name.replace('_', '-')}"
+        gramian.refuses(f"select a.csv {option} many", 2, f"{name}='many' is not a whole number.")
 
 
 def test_chosen_columns_are_given_back(folder, gramian):

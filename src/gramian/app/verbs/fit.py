@@ -107,9 +107,11 @@ def estimator_class(kernel: str | None) -> type[Any]:
 
 
 def _check_kernel_options(kernel: str, given: Mapping[str, Any]) -> None:
-    """Refuse what a kernel would ignore; the estimator checks all else."""
+    """Refuse what a kernel would ignore, and scales that it has not; the estimator checks all else."""
     from gramian.kernels.expression import PRECOMPUTED, parse
+    from gramian.models.kernel_pca.projection import check_scale
 
+    check_scale(given.get("scale"), precomputed=kernel.strip() == PRECOMPUTED)
     made = None if kernel.strip() == PRECOMPUTED else parse(kernel)
     takes = () if made is None or not kernel.strip().isidentifier() else made.get_params(deep=False).keys()
     known = ", ".join(name for name in KERNEL_OPTIONS if name in takes) or "no such option"
