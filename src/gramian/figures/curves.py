@@ -29,13 +29,10 @@ def selection_data(result: Any) -> Data:
         hint = 'A filter compares numbers of features only with k="cv", and a search that was stopped '
         raise DataError("There is no selection to draw.", f"{hint}immediately has no candidates.")
     sizes = [one.size for one in result]
-    columns = {
-        "candidate": np.array([result.label_of(one) for one in result], dtype=object),
-        "size": np.array(sizes, dtype=float),
-        "mean": np.array([one.mean for one in result], dtype=float),
-        "standard_error": np.array([one.standard_error for one in result], dtype=float),
-        "chosen": np.arange(len(result)) == (-1 if result.choice is None else result.choice.place),
-    }
+    columns: dict[str, Any] = {"candidate": np.array([result.label_of(one) for one in result], dtype=object)}
+    for name in ("size", "mean", "standard_error"):
+        columns[name] = np.array([getattr(one, name) for one in result], dtype=float)
+    columns["chosen"] = np.arange(len(result)) == (-1 if result.choice is None else result.choice.place)
     said = [f"{result.about.splitlines()[0].rstrip('.')}."]
     said += [] if result.choice is None else [result.remarks()[0].lstrip("* ")]
     if np.isfinite(columns["standard_error"]).any():

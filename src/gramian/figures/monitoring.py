@@ -24,6 +24,7 @@ from gramian.tables.times import times_of
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000
 MOST_COLUMNS = 20
+YEARS = np.array(["0200", "9800"], dtype="M8[ms]")  # matplotlib draws 1 to 9999, margins among them
 MOST_CELLS, BEFORE, AFTER = 15, 20, 80  # columns of a map, rows before and after the start of an event
 
 
@@ -37,19 +38,13 @@ def control_chart_data(monitor: Any, X: Any) -> Data:
         places = np.unique([*evenly(n, MOST_POINTS), *alarms])
     columns = {"position": places} | {name: values[places] for name, values in result.finite.items()}
     times = times_of(result["row"])
-    times = times if times is not None and _fit_an_axis(times) else None
+    if times is not None and not (YEARS[0] <= times.min() and times.max() <= YEARS[1]):
+        times = None
     columns |= {} if times is None else {"time": times[places]}
     few = f"{len(places):,} rows are drawn: evenly spaced ones and the alarms." if len(places) < n else ""
     said = f"{counted(int(result.alarms.sum()), 'alarm')} in {counted(n, 'row')}; limits (dashed) for "
     said += f"{percent(given.limits_.alpha)} false alarms."
     return Data(columns, [said, few, *given.limits_.sentences], x="row" if times is None else "")
-
-
-def _fit_an_axis(times: Any) -> bool:
-    """Return whether all times, and margins beside them, have years that Matplotlib draws: 1 to 9999."""
-    margin = (times.max() - times.min()) // 10
-    first, last = np.array(["0001-01-02", "9999-12-30"], dtype="M8[ms]")
-    return bool(times.min() - margin >= first and times.max() + margin <= last)
 
 
 @figure(control_chart_data)
@@ -101,7 +96,8 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
         if np.isfinite(limits).any():
             one.axhline(np.nanmax(limits), color=style.VERMILION, **DASHED)
         one.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0)), np.square))
-        one.set(ylabel=name, ylim=(0, None))
+        one.set(ylabel=name, ylim=(0, None), xmargin=0.02)
+        one.yaxis.set_major_formatter(lambda value, _: number(value))
     if "time" in data.columns:
         places = AutoDateLocator()
         axes[-1, 0].xaxis.set(major_locator=places, major_formatter=ConciseDateFormatter(places))
