@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from typing import Any, Literal
 
 import numpy as np
@@ -102,15 +102,22 @@ class Groups:
         """Whether there are more classes than colours, so that their names stand in the figure."""
         return len(self.classes) > MOST_GROUPS
 
+    @property
+    def frequent(self) -> list[str]:
+        """The classes that have a colour and a marker each: the most frequent ones."""
+        counts = Counter(self.values.tolist() if self.kinds else [])
+        kept = sorted(self.classes, key=lambda kind: -counts[kind])[:MOST_GROUPS]
+        return [kind for kind in self.classes if kind in kept]
+
     def colours(self) -> dict[str, str]:
-        """Return the colour of each kind; those of many classes recur."""
-        return dict(zip(self.classes, cycle(look.COLOURS), strict=False)) | {WITHOUT: PALEST}
+        """Return the colour of each kind, grey of those beyond the most frequent ones."""
+        every = dict.fromkeys(self.classes, look.GREY) | {WITHOUT: PALEST}
+        return every | dict(zip(self.frequent, look.COLOURS, strict=False))
 
     def markers(self) -> dict[str, str]:
-        """Return the marker of each kind, another one where a colour recurs."""
-        turns = enumerate(self.classes)
-        every = {kind: look.MARKERS[(j + j // MOST_GROUPS) % MOST_GROUPS] for j, kind in turns}
-        return every | {WITHOUT: "o"}
+        """Return the marker of each kind."""
+        every = dict.fromkeys((*self.classes, WITHOUT), "o")
+        return every | dict(zip(self.frequent, look.MARKERS, strict=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +258,7 @@ def scores(data: ScoresData, ax: Any, **scatter: Any) -> Any:
     hue : array-like of shape (n_samples,), str, optional
         Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses, or of its
         labels and metadata; by default the first labels of a table, and ``""`` for one colour. Up to eight
-        classes get a colour and a marker each; those of more recur in other pairs, and their names stand at
+        classes get a colour and a marker each; of more, the others are grey, and the names of all stand at
         their medians. More than ten distinct numbers get a continuous scale.
     style : array-like of shape (n_samples,), str, optional
         Labels that set the marker, in place of those that set the colour; at most eight classes.

@@ -32,7 +32,7 @@ T = TypeVar("T")
 WIDTH, HEIGHT = 120.0, 90.0  # millimetres by default
 INCH = 25.4
 # Okabe and Ito (2008), brown in place of their yellow: distinguishable with every kind of colour vision.
-BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9a9a9a"
 COLOURS = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#333333")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", ">")
 INK, SOFT, PALE, LINE, ZERO, LEFT_OUT = "#333333", "#555555", "#e8e8e8", "#888888", "#aaaaaa", "#b5cfe0"
