@@ -31,15 +31,7 @@ from gramian.tables.reading import (
 )
 from gramian.tables.source import ArraySource, Source, damage, whole_within
 from gramian.tables.stored import StoredRows, column_of, columns_taken, rows_taken
-from gramian.tables.table import (
-    LOGICAL,
-    Expected,
-    Origin,
-    Table,
-    contiguous,
-    label_fields,
-    transpose,
-)
+from gramian.tables.table import LOGICAL, Expected, Origin, Table, contiguous, label_fields, transpose
 
 UNMATCHED = 'Count them as missing with unmatched="leave-out".'
 OTHER_NAMES = "Name variants alike in both files, as plink2 --set-all-var-ids @:# does."
@@ -206,16 +198,24 @@ def _table_of_array(
     rows = pick_rows(source.shape[0], reading.rows, source.source)
     places, notes = _value_columns(source, reading, expected)
     with damage(source.source):
-        lazy = None
-        if limit is not None and source.lazy is not None and source.memory_of(rows) > whole_within(limit):
-            lazy = partial(source.lazy, limit)
-        values, column = _numbers(source, reading, rows, places, lazy)
+        lazy = source.lazy if limit is not None and source.memory_of(rows) > whole_within(limit) else None
+        read: Callable[..., Any] = source.read if lazy is None else partial(lazy, limit)
+        if source.by_columns:
+            values = read(rows, range(source.shape[1]) if places is None else places)
+        else:
+            array = (
+                read(rows) if lazy is None else read() if reading.rows is None else rows_taken(read(), rows)
+            )
+            if lazy is None and array.dtype.kind == "b":
+                array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
+            values = contiguous(array) if places is None else columns_taken(array, places)
 
         def aside(option: str, name: str) -> npt.NDArray[Any]:
             """Return a column that is no number."""
             if source.set_aside is not None:
                 return source.set_aside(option, name)[list(rows)]
-            return column(int(name) if source.columns is None else source.columns.index(name))
+            place = int(name) if source.columns is None else source.columns.index(name)
+            return source.read(rows, [place])[:, 0] if source.by_columns else column_of(array, place)
 
         names = source.row_names and tuple(source.row_names[row] for row in rows)
         if reading.id is not None:
@@ -227,9 +227,8 @@ def _table_of_array(
         weights = None if reading.weights is None else aside("weights", reading.weights)
     positions = range(values.shape[1]) if places is None else places
     features = None if source.columns is None else tuple(source.columns[place] for place in positions)
-    known = source.alleles
-    alleles = None if known is None else {name: known[name] for name in features or () if name in known}
-    origin = Origin() if source.sha256 is None else Origin(source.sha256(), source.hashed)
+    alleles = None if source.alleles is None else {name: source.alleles[name] for name in features or ()}
+    logical = (LOGICAL,) if source.dtype.kind == "b" else ()
     return Table(
         values,
         features,
@@ -237,13 +236,8 @@ def _table_of_array(
         **label_fields(labels),
         picture_shape=(source.shape[1], source.shape[2]) if len(source.shape) == 3 else None,
         source=source.source,
-        notes=(
-            *source.notes,
-            *((LOGICAL,) if source.dtype.kind == "b" else ()),
-            *notes,
-            *(() if lazy else source.notes_in_memory),
-        ),
-        origin=origin,
+        notes=(*source.notes, *logical, *notes, *(() if lazy else source.notes_in_memory)),
+        origin=source.origin(),
         row_numbers=None if reading.rows is None else rows,
         column_numbers=None if places is None or features is not None else tuple(places),
         alleles=alleles,
@@ -284,31 +278,8 @@ def _value_columns(
         there = set(available if treatment.leaves_out(reading.unmatched, expected) else expected.names)
         some = tuple(column for column in expected.names if column in there) or expected.names
         none = set(expected.names).isdisjoint(available)
-        advice = () if source.alleles is None else (OTHER_NAMES if none else UNMATCHED,)
-        order, notes = Expected(some).places(available, name, *advice)
+        order, notes = Expected(some).places(available, name, OTHER_NAMES if none else UNMATCHED)
         places = [places[place] for place in order]
     if not places:
         raise DataError(f"{name} has no columns left.", "Drop fewer columns, or choose some with columns.")
     return None if places == list(range(len(columns))) else places, notes
-
-
-def _numbers(
-    source: ArraySource,
-    reading: ReadingOptions,
-    rows: range,
-    places: list[int] | None,
-    lazy: Callable[..., StoredRows] | None,
-) -> tuple[Any, Callable[[int], npt.NDArray[Any]]]:
-    """Return the numbers, in memory or as ``lazy`` leaves them on disk, and what reads another column."""
-    some = range(source.shape[1]) if places is None else places
-    if source.by_columns:
-        values = source.read(rows, some) if lazy is None else lazy(rows, some)
-        return values, lambda place: source.read(rows, [place])[:, 0]
-    if lazy is None:
-        array = source.read(rows)
-        if array.dtype.kind == "b":
-            array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
-    else:
-        array = lazy() if reading.rows is None else rows_taken(lazy(), rows)
-    values = contiguous(array) if places is None else columns_taken(array, places)
-    return values, partial(column_of, array)

@@ -27,6 +27,7 @@ INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_
 SAMPLE_LINES, MORE_LINES = 12, 200
 SAMPLE_BYTES, MORE_BYTES = 1 << 24, 1 << 20
 NO_HEADER = "the file has no header line, so columns are numbered from 0"
+LAST_LINES, NEXT_LINES = 20, 6  # that may be notes; those below a blank line that show another table
 SHOWN = (10, 30, 24)  # lines, fields and letters that a preview shows
 # Earlier wins where two separators explain the text equally well: a tab is never part of a value by
 # accident, a space often is.

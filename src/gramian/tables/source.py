@@ -25,7 +25,7 @@ from gramian.core.arrays import EXACT_IN_FLOAT32, require_memory
 from gramian.core.checks import first_few
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, reason
 from gramian.tables.names import readable
-from gramian.tables.table import Genome
+from gramian.tables.table import Genome, Origin
 
 Use = Literal["table", "labels"]
 
@@ -382,8 +382,8 @@ class ArraySource:
         Of genotypes: the allele that a column counts, and the other one, by its name.
     genome : Genome or None
         Of genotypes: where the variants are.
-    sha256 : callable or None
-        Returns the hash of the data if it is not that of the file; ``hashed`` says what it covers.
+    origin : callable
+        Returns the hash of the data, once they are read, if it is not that of the file.
     """
 
     source: str
@@ -401,8 +401,7 @@ class ArraySource:
     by_columns: bool = False
     alleles: Mapping[str, tuple[str, str]] | None = None
     genome: Genome | None = None
-    sha256: Callable[[], str] | None = None
-    hashed: str = "the bytes of the file"
+    origin: Callable[[], Origin] = Origin
 
     @classmethod
     def of(cls, header: Header, name: str, notes: tuple[str, ...] = (), **more: Any) -> ArraySource:

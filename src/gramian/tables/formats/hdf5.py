@@ -226,9 +226,8 @@ def lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
         return _sparse(X).tocsr()
     form = X.attrs["encoding-type"].removesuffix("_matrix")
     stored.refuse_by_columns(form, entries, limit, f"{name}::X", "adata.X = adata.X.tocsr()")
-    data, indices = (
-        stored_dataset(path, member(X, part), limit, source=f"{name}::X") for part in ("data", "indices")
-    )
+    parts = (member(X, part) for part in ("data", "indices"))
+    data, indices = (stored_dataset(path, part, limit, source=f"{name}::X") for part in parts)
     n, d = _shape(X)
     indptr = _read(member(X, "indptr")).astype(np.int64, copy=False)
     return stored.FileSparseRows.of((n, d), indptr, indices, data, f"{name}::X")

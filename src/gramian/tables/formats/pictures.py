@@ -23,6 +23,7 @@ from gramian.tables.names import PICTURE_SUFFIXES, is_hidden, is_picture, natura
 from gramian.tables.reading import pick_rows
 from gramian.tables.source import ArraySource, Opened, damage, open_regular
 from gramian.tables.stored import Spool
+from gramian.tables.table import Origin
 
 LARGEST_FILE = 1 << 30
 
@@ -433,8 +434,7 @@ class PictureSource:
             lazy=lazy,
             row_names=tuple(readable(picture.name) for picture, _ in usable),
             notes=(*self.notes, *_changes(usable)),
-            sha256=digest.hexdigest,
-            hashed="the names and contents of the pictures",
+            origin=lambda: Origin(digest.hexdigest(), "the names and contents of the pictures"),
         )
 
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 from gramian.core.arrays import require_memory
 from gramian.core.checks import counted, listed
 from gramian.errors import DataError, ParameterError, needs
+from gramian.tables import layout
 from gramian.tables.columns import ColumnSource
-from gramian.tables.layout import begins_table, layout_of_rows, notes_below, shown_lines
 from gramian.tables.reading import NO_OPTIONS, ReadingOptions
 from gramian.tables.source import Opened, damage
 from gramian.tables.table import Expected
@@ -29,7 +29,6 @@ LOOK = 200  # rows that show whether a sheet has a table
 WITHOUT_VALUE = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")  # a formula
 WHOLE = 1e16  # a whole number below it is written in all digits
 TIMES, CELL = 5, 48  # memory as a multiple of the unpacked file, and bytes of a cell
-END, TITLE = 20, 6  # last rows that may be notes, and rows that show another table
 REFERENCE = re.compile(rb"""<(?:\w+:)?c\b[^>]*?\br=["']([A-Za-z]{1,3})(\d{1,7})""")
 ROW = re.compile(rb"<table:table-row\b.*?</table:table-row>", re.DOTALL)  # of an OpenDocument sheet
 TAG = re.compile(rb"<table:[\w-]*cell\b[^>]*>")
@@ -111,9 +110,9 @@ class SheetSource(ColumnSource):
     ) -> None:
         self._rows, self.source, self._notes, self.sheets = rows, source, notes, sheets
         self.notes, self.na_values, self._footer = notes, reading.na_values or (), reading.skip_footer
-        layout = layout_of_rows(rows, source, reading)
-        self._lay_out(layout, layout.names)
-        self.first_lines = shown_lines(rows)
+        found = layout.layout_of_rows(rows, source, reading)
+        self._lay_out(found, found.names)
+        self.first_lines = layout.shown_lines(rows)
 
     def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
         """Return the sheet with the missing-value marks of the options, and its header where they say."""
@@ -124,11 +123,14 @@ class SheetSource(ColumnSource):
         rows, names = self._rows[self._layout.skipped :], self.names
         if self._footer is None:
             begin = (at for at in range(2, len(rows)) if rows[at] and not rows[at - 1])
-            end = next((at for at in begin if begins_table(rows[at : at + TITLE], ",", names)), len(rows))
+            end = next(
+                (at for at in begin if layout.begins_table(rows[at : at + layout.NEXT_LINES], ",", names)),
+                len(rows),
+            )
             if end < len(rows):
                 self._note_table(",".join(rows[end]))
             rows = rows[:end]
-            footer = notes_below(rows[-END:], ",", self._layout.n_fields)
+            footer = layout.notes_below(rows[-layout.LAST_LINES :], ",", self._layout.n_fields)
             self._note_below([",".join(row) for row in rows[len(rows) - footer :]])
         else:
             footer = self._footer

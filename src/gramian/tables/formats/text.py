@@ -38,8 +38,8 @@ _LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as
 _TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
 _PIECE = 1 << 18  # bytes of the beginning that are read together
 _PLACES = 16  # where a large text is looked at
-_TAIL, _TAIL_LINES = 1 << 14, 20  # the end of a text, where notes may stand
-_BLANK, _BEGIN = re.compile(rb"\n(?:\r?\n)+"), 6  # lines; those below them that show another table
+_TAIL = 1 << 14  # bytes of the end of a text, where notes may stand
+_BLANK = re.compile(rb"\n(?:\r?\n)+")  # lines
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -242,7 +242,7 @@ class TextSource(ColumnSource):
             text, held = held + block, b""
             blank = _BLANK.finditer(text) if b"\n\n" in text or b"\n\r\n" in text else ()
             for match in blank:
-                below = text[match.end() : match.end() + _TAIL].split(b"\n")[:_BEGIN]
+                below = text[match.end() : match.end() + _TAIL].split(b"\n")[: layout.NEXT_LINES]
                 lines = [self._as_utf8(line) for line in below]
                 if layout.begins_table(
                     [layout.fields_of(line, self.separator) for line in lines], self.separator, self.names
@@ -251,7 +251,7 @@ class TextSource(ColumnSource):
                     yield text[: match.start() + 1]
                     deque(blocks, 0)  # the hash is that of the whole file
                     return
-                if len(below) < _BEGIN:  # what tells may follow
+                if len(below) < layout.NEXT_LINES:  # what tells may follow
                     text, held = text[: match.start()], text[match.start() :]
                     break
             if text:
@@ -278,8 +278,8 @@ class TextSource(ColumnSource):
         newline = b"\n" if b"\n" in text else b"\r"
         count = self.skip_footer
         if count is None:
-            lines = text.rstrip(b"\r\n").rsplit(newline, _TAIL_LINES)
-            lines = [self._as_utf8(line) for line in lines[len(lines) > _TAIL_LINES :]]
+            lines = text.rstrip(b"\r\n").rsplit(newline, layout.LAST_LINES)
+            lines = [self._as_utf8(line) for line in lines[len(lines) > layout.LAST_LINES :]]
             fields = [layout.fields_of(line, self.separator) for line in lines]
             count = layout.notes_below(fields, self.separator, self._layout.n_fields)
             self._note_below([line.decode("utf-8", errors="replace") for line in lines[len(lines) - count :]])
