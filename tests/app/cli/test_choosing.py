@@ -142,10 +142,10 @@ def test_what_is_wrong_is_said(rings, gramian):
     for arguments, code, message in [
         ("--drop ring --criterion best", 2, "criterion='best' is not known. Allowed: 'preimage'"),
         ("--label ring,east", 2, "label='ring,east' names several columns, but one is predicted here"),
-        ("--drop ring --criterion score", 1, "Give one label for each row, or name their column with label"),
+        ("--drop ring --criterion score", 2, "need labels. Name their column"),
         ("--drop ring --candidates rbff", 2, "Did you mean 'rbf'"),
         ("--label ring --candidates precomputed", 2, "cannot be compared"),
-        ("--drop ring --estimator knn", 2, 'estimator applies to criterion="score" only'),
+        ("--drop ring --estimator knn", 2, "estimator need labels. Name their column with label,"),
         (
             "--label ring --criterion preimage --scoring f1",
             2,

@@ -354,7 +354,11 @@ def choose_kernel(
     from gramian.select.choose_kernel import choose_kernel
 
     refuse_several_labels(data)
-    if estimator is not None and data.labels is not None:
+    if data.labels is None and (criterion == "score" or estimator is not None):
+        problem = 'criterion="score" and estimator need labels.'
+        hint = "Name their column with label, or their file with labels_from."
+        raise ParameterError("criterion", problem=problem, hint=hint)
+    if estimator is not None:
         options["estimator"] = estimator_named(estimator, is_discrete(data), random_state)
     choice = choose_kernel(data, **options)
     fit = {"kernel": repr(choice.best), "n_components": choice.n_components}
