@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gramian import PCA
 from gramian.statistics.clusters import COMPONENTS, DIP, dip, parted
 
 
@@ -26,3 +27,16 @@ def test_a_process_that_drifts_has_levels_and_no_groups():
     assert not any(map(parted, drifts))
     assert sum(map(bool, (parted(rng.permutation(one)) for one in drifts))) > 10  # in no order, they are some
     assert parted(np.concatenate([rng.normal(size=100), rng.normal(6, size=50)])[:, None]) is not None
+
+
+def test_groups_that_no_component_shows_are_found_along_a_sum_of_several():
+    rng, sums, group = np.random.default_rng(0), 0, np.arange(200) < 60
+    for _ in range(40):
+        X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 8)) + rng.normal(size=(200, 8))
+        found = parted(PCA(4).fit_transform(X + np.outer(group, rng.normal(0, 3, 8))))
+        if found is not None:
+            same = np.mean(found.above == group)
+            assert max(same, 1 - same) > 0.9
+            sums += np.count_nonzero(found.weights) > 1
+        assert parted(PCA(4).fit_transform(X)) is None
+    assert sums >= 5

@@ -158,23 +158,18 @@ def _by(model: Any, result: Separation, texts: Any, table: Table, some: IntArray
     rows = "rows" if result.whole else f"{result.rows:,} evenly spaced rows"
     many = f"all {rows}" if result.sided == 1 else f"{percent(result.sided)} of {'the ' * result.whole}{rows}"
     sides = [some[[text in side for text in texts.tolist()]] for side in (result.group, result.others)]
-    by = _columns_of(model, result.component or 0, result.above, table, sides)
+    sign, linear = 1 if result.above else -1, model.model_kind.linear
+    direction = sign * as_float64(model.components_)[result.component or 0] if linear else None
+    by = _columns_of(model, direction, table, sides)
     return f"{by} ({many} are on the side of their group)"
 
 
-def _columns_of(
-    model: Any,
-    component: int,
-    above: bool,
-    table: Table,
-    sides: Sequence[IntArray],
-) -> str:
-    """Return the columns with the largest loadings in which the means of two sides differ that way."""
+def _columns_of(model: Any, direction: FloatArray | None, table: Table, sides: Sequence[IntArray]) -> str:
+    """Return the columns that are large in a direction, in which the means of two sides differ that way."""
     X = table.values
     rows = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == model.n_features_in_
-    if not rows or not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
+    if not rows or direction is None or getattr(model, "picture_shape_", None) is not None:
         return ""
-    direction = as_float64(model.components_)[component] * (1 if above else -1)
     order = np.argsort(-np.abs(direction).round(6), kind="stable")[:COLUMNS]
     means = [_means(X[np.ix_(side, order)]) for side in sides]
     strong = np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])
@@ -259,19 +254,29 @@ def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnos
     above = int(found.above.sum())
     group = found.above if 2 * above <= len(Z) else ~found.above
     sides = [np.flatnonzero(group), np.flatnonzero(~group)]
-    by = _columns_of(model, found.component, group is found.above, table, sides)
+    sizes = np.abs(found.weights)
+    chosen = np.count_nonzero(sizes) > 1  # a sum of components, of which the two largest are named at least
+    count = min(COLUMNS, max(1 + chosen, int((sizes >= RELATIVE * sizes.max()).sum())))
+    largest = np.argsort(-sizes, kind="stable")[:count].tolist()
+    apart, direction = Z[group][:, largest].mean(axis=0) - Z[~group][:, largest].mean(axis=0), None
+    if model.model_kind.linear:
+        direction = apart @ as_float64(model.components_)[largest]
+    by = _columns_of(model, direction, table, sides)
     why = f"the smaller has{by.removeprefix(', by')}" if by else ""
     X = table.values
     if isinstance(X, np.ndarray) and X.shape == (len(Z), model.n_features_in_):
         names = feature_names_of(model)
         same = [_name(names[j]) for j, x in enumerate(X.T) if _is_split(x, group)]
         why = f"they are the two values of {_and(same)}" if same else why
-    sizes = f"{len(Z) - group.sum():,} and {group.sum():,}{why and f': {why}'}"
+        if same and chosen:  # a column that has two values is found by whoever looks for a direction
+            return None
+    along = f"{_and([f'PC{j + 1}' for j in sorted(largest)])}{' together' * (len(largest) > 1)}"
     said = (
-        f"The rows form at least two groups along PC{found.component + 1}, of {sizes} (rows of one group "
-        "look like this in fewer than 1 of 100 tables)."
+        f"The rows form at least two groups along {along}, of {len(Z) - group.sum():,} and {group.sum():,}"
+        f"{why and f': {why}'} (rows of one group look like this in fewer than 1 of 100 tables)."
     )
-    pair = (1, 2) if found.component < 2 else (found.component + 1, 1)
+    pair = (largest[0] + 1, largest[1] + 1) if len(largest) > 1 else (largest[0] + 1, 1)
+    pair = (1, 2) if max(largest[:2]) < 2 else pair
     return Headline("clusters", (said,), pair=pair, evidence=found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,8 @@ from gramian.core.records import FloatArray, IntArray
 
 # The dip times the root of the number of rows: above it for fewer than 1 in 1,000 uniform samples.
 DIP, ROWS, COMPONENTS = 0.6, 2000, 5
+# The same for sums that are chosen: above it for 1 in 300 samples with one peak of five shapes.
+CHOSEN, SEARCHED, STEPS, STAYS = 0.8, 500, 10, 1e-3  # and rows that they are chosen by
 LEAST, SMALLEST = 0.05, 5  # share and number of the rows of a group
 VALLEY, NEAR = 0.5, 0.25  # rows in the valley relative to those at the means; near, of the distance of these
 PLACES = 41  # that are tried for the valley
@@ -24,20 +27,21 @@ class Parted:
 
     Attributes
     ----------
-    component : int
-        From 0.
+    weights : ndarray of shape (k,)
+        Of the scores of the first components, each divided by its deviation, in the sum that parts them.
     above : ndarray of bool, shape (n,)
-        The rows of the group with the larger scores.
+        The rows of the group with the larger sum.
     """
 
-    component: int
+    weights: FloatArray
     above: npt.NDArray[np.bool_]
 
 
 def parted(scores: FloatArray) -> Parted | None:
-    """Return the first component along which the rows have more than one peak; None if there is none.
+    """Return the first component, or sum of them, along which the rows have more than one peak; else None.
 
-    The dip is compared with that of a uniform distribution, the one with a single peak that has the largest.
+    Sums are those that two means divide best, from each component on: these are chosen, so that the dip has
+    to be larger. It is compared with that of a uniform distribution, the largest of those with a single peak.
     Groups of fewer than a twentieth of the rows are outliers, and scores of few values are none.
 
     Parameters
@@ -57,21 +61,39 @@ def parted(scores: FloatArray) -> Parted | None:
     >>> parted(rng.exponential(size=(120, 1)))
     """
     some = np.array(evenly(len(scores), ROWS), dtype=np.intp)
-    for j in range(min(COMPONENTS, scores.shape[1])):
-        x = np.sort(scores[some, j])
+    k = min(COMPONENTS, scores.shape[1])
+    Z = scores[:, :k] / np.maximum(scores[some, :k].std(axis=0), np.finfo(np.float64).tiny)
+    few, part, single = Z[some], Z[some[evenly(len(some), SEARCHED)]], np.eye(k)
+    for w, least in chain(zip(single, repeat(DIP)), ((_two_means(part, w), CHOSEN) for w in single)):
+        sums = few @ w
+        x = np.sort(sums)
         if len(np.unique(x)) < max(4 * SMALLEST, len(x) / 2):
             continue
-        distance = dip(x, DIP / np.sqrt(len(x))) * np.sqrt(len(x))
-        if distance <= DIP:
+        distance = dip(x, least / np.sqrt(len(x))) * np.sqrt(len(x))
+        if distance <= least:
             continue
         cut, means = _halves(x)
         between, *peaks = _near(x, np.array([cut, *means]), means).tolist()
         lower = int(np.searchsorted(x, cut))
         large = min(lower, len(x) - lower) >= max(SMALLEST, LEAST * len(x))
-        independent = distance * np.sqrt(_effective_share(scores[some, j], cut)) > DIP
+        independent = distance * np.sqrt(_effective_share(sums, cut)) > least
         if large and between <= VALLEY * min(peaks) and independent:
-            return Parted(j, scores[:, j] > cut)
+            return Parted(w, Z @ w > cut)
     return None
+
+
+def _two_means(Z: FloatArray, w: FloatArray) -> FloatArray:
+    """Return the direction between the means of the groups that a direction divides best, repeated."""
+    for _ in range(STEPS):
+        sums = Z @ w
+        above = sums > _cut(np.sort(sums))[0]
+        if not above.any() or above.all():
+            break
+        apart = Z[above].mean(axis=0) - Z[~above].mean(axis=0)
+        w, old = apart / np.linalg.norm(apart), w
+        if abs(w @ old) > 1 - STAYS:
+            break
+    return w
 
 
 def _effective_share(x: FloatArray, cut: float) -> float:
@@ -124,15 +146,20 @@ def dip(x: FloatArray, enough: float = 0.0) -> float:
 
 def _halves(x: FloatArray) -> tuple[float, tuple[float, float]]:
     """Return the means of the two groups of sorted numbers with the least squares, and the valley between."""
-    n = np.arange(1, len(x))
-    sums = np.cumsum(x)
-    lower, upper = sums[:-1] / n, (sums[-1] - sums[:-1]) / (len(x) - n)
-    at = int(np.argmax(n * (len(x) - n) * (upper - lower) ** 2))
-    means = float(lower[at]), float(upper[at])
+    _, means = _cut(x)
     places = np.linspace(*means, PLACES)
     counts = _near(x, places, means)
     valley = np.flatnonzero(counts == counts.min())
     return float(places[valley[len(valley) // 2]]), means
+
+
+def _cut(x: FloatArray) -> tuple[float, tuple[float, float]]:
+    """Return the end of the lower of two groups of sorted numbers of least squares, and their means."""
+    n = np.arange(1, len(x))
+    sums = np.cumsum(x)
+    lower, upper = sums[:-1] / n, (sums[-1] - sums[:-1]) / (len(x) - n)
+    at = int(np.argmax(n * (len(x) - n) * (upper - lower) ** 2))
+    return float(x[at]), (float(lower[at]), float(upper[at]))
 
 
 def _near(x: FloatArray, places: FloatArray, means: tuple[float, float]) -> IntArray:
