@@ -161,12 +161,9 @@ def _mask(adata: Any, mask_var: Any) -> npt.NDArray[np.bool_] | slice:
     named = isinstance(mask_var, str)
     mask = np.asarray(adata.var[mask_var] if named else mask_var)
     if mask.dtype != np.bool_ or mask.shape != (adata.n_vars,) or not mask.any():
-        raise ParameterError(
-            "mask_var",
-            mask_var if named else ABSENT,
-            f"has dtype {mask.dtype} and shape {mask.shape}, with {np.count_nonzero(mask)} columns",
-            f"It must be True or False for each of the {adata.n_vars} columns, and True for at least one.",
-        )
+        why = f"has dtype {mask.dtype} and shape {mask.shape}, with {np.count_nonzero(mask)} columns"
+        hint = f"It must be True or False for each of the {adata.n_vars} columns, and True for at least one."
+        raise ParameterError("mask_var", mask_var if named else ABSENT, why, hint)
     return mask
 
 

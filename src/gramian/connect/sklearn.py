@@ -314,10 +314,8 @@ class KernelPCA(ExportsToONNX, Deferring, sklearn.decomposition.KernelPCA):  # t
 
         model: Any = self._model
         if model is None:
-            raise InputTypeError(
-                "gramian could not fit this KernelPCA, and scikit-learn did.",
-                "Fit one of sklearn.decomposition, which skl2onnx converts.",
-            )
+            hint = "Fit one of sklearn.decomposition, which skl2onnx converts."
+            raise InputTypeError("gramian could not fit this KernelPCA, and scikit-learn did.", hint)
         projection, signs = model._projection, as_float64(self._signs)
         k = len(signs)
         coefficients, offset = projection.coefficients[:, :k] * signs, projection.offset[:k] * signs

@@ -618,10 +618,8 @@ def require_memory(need: int, what: str, advice: str, most: int = 0) -> None:
     """
     limit = max(most, memory_limit_bytes(None))
     if need > limit:
-        raise MemoryLimitError(
-            f"{what} takes {amount(need)}, and {amount(limit)} of memory may be used.",
-            f"{advice}, or raise GRAMIAN_MEMORY_LIMIT.",
-        )
+        why = f"{what} takes {amount(need)}, and {amount(limit)} of memory may be used."
+        raise MemoryLimitError(why, f"{advice}, or raise GRAMIAN_MEMORY_LIMIT.")
 
 
 def device_memory(like: Any) -> int | None:

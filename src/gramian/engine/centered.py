@@ -645,10 +645,8 @@ def require_counts(rows: Rows) -> None:
     for row, column, value in rows.reduce(first, lambda earlier, later: earlier or later):
         named = f"{row_text(rows, row)}, column {column}"
         named += f" ({rows.feature_names[column]!r})" if rows.feature_names else ""
-        raise DataError(
-            f"{COUNTS}, and {named} holds {value:g}.",
-            'Put a missing call to NaN and read it with missing="mean", or use scale="unit".',
-        )
+        hint = 'Put a missing call to NaN and read it with missing="mean", or use scale="unit".'
+        raise DataError(f"{COUNTS}, and {named} holds {value:g}.", hint)
 
 
 def _require_frequencies(frequency: FloatArray, variance: FloatArray) -> None:
@@ -659,10 +657,8 @@ def _require_frequencies(frequency: FloatArray, variance: FloatArray) -> None:
     most = 4 * frequency * (1 - frequency) + 1e-9
     wrong = np.flatnonzero(~((frequency >= 0) & (frequency <= 1) & (variance <= most)))
     if wrong.size:
-        raise DataError(
-            f"{COUNTS}, and column {wrong[0]} of the earlier batches has other values.",
-            'Set scale="unit", or start again with a fresh model.',
-        )
+        hint = 'Set scale="unit", or start again with a fresh model.'
+        raise DataError(f"{COUNTS}, and column {wrong[0]} of the earlier batches has other values.", hint)
 
 
 def _binomial_deviation(frequency: FloatArray, constant: Any) -> FloatArray:

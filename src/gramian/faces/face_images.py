@@ -148,16 +148,12 @@ def as_pictures(faces: Any) -> Pictures:
     if isinstance(faces, table.Table):
         faces = faces.values
     if faces is None or isinstance(faces, str | bytes | os.PathLike):
-        raise InputTypeError(
-            f"Pictures of faces are an array (n, height, width), not {type(faces).__name__}.",
-            "Read files with read_faces(path).",
-        )
+        why = f"Pictures of faces are an array (n, height, width), not {type(faces).__name__}."
+        raise InputTypeError(why, "Read files with read_faces(path).")
     pictures = to_numpy(faces) if hasattr(faces, "shape") else np.asarray(faces)
     if pictures.ndim != 3:
-        raise DataError(
-            f"Pictures of faces have three axes (n, height, width), not the shape {pictures.shape}.",
-            "In Python picture[None] makes one picture such an array.",
-        )
+        why = f"Pictures of faces have three axes (n, height, width), not the shape {pictures.shape}."
+        raise DataError(why, "In Python picture[None] makes one picture such an array.")
     if not pictures.size:
         raise DataError(
             f"There are no pictures: the shape is {pictures.shape}, and a minimum of 1 is required."
@@ -491,10 +487,8 @@ def choose_light(pictures: npt.NDArray[Any], people: npt.NDArray[Any] | None) ->
     people = np.arange(len(some)) if people is None else np.unique(people[some], return_inverse=True)[1]
     several = np.bincount(people)[people] > 1
     if not several.any():
-        raise DataError(
-            'light="auto" compares pictures of one person, but nobody has two.',
-            'Name the people, or use light="none" or "equalise".',
-        )
+        hint = 'Name the people, or use light="none" or "equalise".'
+        raise DataError('light="auto" compares pictures of one person, but nobody has two.', hint)
     shares = {}
     for light in LIGHTS:
         Z = as_float64(relight(pictures[some], light).reshape(len(some), -1))
@@ -552,10 +546,8 @@ def edges(pictures: npt.NDArray[Any], rounding: Any) -> npt.NDArray[Any]:
 def _logarithms(pictures: npt.NDArray[Any]) -> Relit:
     least = float(pictures.min(initial=0))
     if least <= -1:
-        raise DataError(
-            f"A grey value is {least:.6g}, but the logarithm needs values above -1.",
-            'Scale grey values to 0..255, or use light="none" or "equalise".',
-        )
+        hint = 'Scale grey values to 0..255, or use light="none" or "equalise".'
+        raise DataError(f"A grey value is {least:.6g}, but the logarithm needs values above -1.", hint)
     return np.asarray(np.log1p(pictures, dtype=np.float32))
 
 

@@ -85,10 +85,8 @@ class Gallery:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: Path = as_path(path)
         if not os.path.exists(self.path):
-            raise FileError(
-                f"{shortened(self.path)} does not exist.",
-                "Check the name, or enroll somebody: gramian faces enroll MODEL GALLERY PICTURES",
-            )
+            hint = "Check the name, or enroll somebody: gramian faces enroll MODEL GALLERY PICTURES"
+            raise FileError(f"{shortened(self.path)} does not exist.", hint)
         if not self.path.is_file():
             raise FileError(f"{self.path} is a folder or a device.", "Name the file of the gallery.")
         self._content = content = read_content(self.path)
@@ -650,10 +648,8 @@ def as_batch(
     rows, time = [], now()
     for place, (name, digest, source, picture) in enumerate(zip(*lists.values(), strict=True)):
         if not isinstance(digest, str) or not HASH.fullmatch(digest):
-            raise DataError(
-                f"{digest!r} is not a SHA-256 of 64 lowercase hexadecimal digits.",
-                "Give that of the picture file: hashlib.sha256(data).hexdigest()",
-            )
+            hint = "Give that of the picture file: hashlib.sha256(data).hexdigest()"
+            raise DataError(f"{digest!r} is not a SHA-256 of 64 lowercase hexadecimal digits.", hint)
         if picture is not None and hashlib.sha256(picture).hexdigest() != digest:
             raise DataError(
                 f"Picture {place} has another SHA-256.", "Give pictures in the order of the hashes."
@@ -754,10 +750,8 @@ def person_name(name: Any) -> str:
         )
     for letter in normal:
         if letter == "\ufffd" or not is_visible(letter):
-            raise DataError(
-                f"The name {normal!a} contains the character {letter!a}, which cannot be displayed.",
-                "Leave it out.",
-            )
+            why = f"The name {normal!a} contains the character {letter!a}, which cannot be displayed."
+            raise DataError(why, "Leave it out.")
     if all(unicodedata.category(letter)[0] in "MZ" for letter in normal):
         raise DataError(f"The name {normal!a} has no letter.", "Give at least one.")
     return normal

@@ -187,10 +187,8 @@ class Recogniser:
         values, spread = similarity.as_vectors(vectors, at_least=1), as_float64(variances)
         names, factors = _as_names(people, len(values)), similarity.whitening(spread)
         if len(spread) != values.shape[1]:
-            raise DataError(
-                f"{len(spread)} variances but vectors of {values.shape[1]} components.",
-                "Give eigenvalues_ of the model that made the vectors.",
-            )
+            hint = "Give eigenvalues_ of the model that made the vectors."
+            raise DataError(f"{len(spread)} variances but vectors of {values.shape[1]} components.", hint)
         self.n_features_in_ = values.shape[1]
         self.check_parameters(self.n_features_in_)
         self.n_components_ = int(self.n_features_in_ if self.n_components is None else self.n_components)
@@ -368,11 +366,8 @@ def _answered(
 ) -> list[Answer]:
     """Return the answers for the most similar people of each picture, or for the claimed person alone."""
     if (scores is None) != (limit is None):
-        raise ParameterError(
-            "face_scores",
-            allowed="and face_threshold belong together",
-            hint="Give both or neither: face_score(pictures) and face_threshold_ of the model.",
-        )
+        hint = "Give both or neither: face_score(pictures) and face_threshold_ of the model."
+        raise ParameterError("face_scores", allowed="and face_threshold belong together", hint=hint)
     answers = []
     faces = [None] * len(ranked) if scores is None else as_float64(scores).tolist()
     for people, face in zip(ranked, faces, strict=True):

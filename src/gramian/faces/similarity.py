@@ -52,10 +52,8 @@ def as_vectors(vectors: Any, n_components: int | None = None, at_least: int = 0)
             to_numpy(vectors), dtype=np.float32, order="C", ensure_min_samples=at_least, input_name="vectors"
         )
     if n_components is not None and values.shape[1] != n_components:
-        raise DataError(
-            f"The vectors have {values.shape[1]} components, but the enrolled people have {n_components}.",
-            "Use the model that they were enrolled with.",
-        )
+        why = f"The vectors have {values.shape[1]} components, but the enrolled people have {n_components}."
+        raise DataError(why, "Use the model that they were enrolled with.")
     return values
 
 
@@ -188,10 +186,8 @@ def _squares(rows: Vectors) -> Vectors:
     with np.errstate(over="ignore"):
         squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(np.float32)
     if not np.isfinite(squares).all():
-        raise DataError(
-            "A vector is too long for distances in float32.",
-            'Use distance="cosine", or scale the grey values.',
-        )
+        hint = 'Use distance="cosine", or scale the grey values.'
+        raise DataError("A vector is too long for distances in float32.", hint)
     return np.asarray(squares)
 
 
@@ -270,15 +266,11 @@ def discriminants(
     kept = _chosen(people)
     values, owners = as_float64(vectors[kept]), people[kept]
     if len(np.unique(owners)) < 2:
-        raise DataError(
-            "Discriminants need two people with two pictures each.",
-            'Enroll more pictures, or use discriminant="auto".',
-        )
+        hint = 'Enroll more pictures, or use discriminant="auto".'
+        raise DataError("Discriminants need two people with two pictures each.", hint)
     if not _varies(values, owners):
-        raise DataError(
-            "All pictures of each person are the same, so there are no discriminants.",
-            "Enroll pictures taken at different times, or use discriminant=False.",
-        )
+        hint = "Enroll pictures taken at different times, or use discriminant=False."
+        raise DataError("All pictures of each person are the same, so there are no discriminants.", hint)
     model = LinearDiscriminantAnalysis(solver="eigen", covariance_estimator=_Within(shift_covariance))
     # A small product for each person: threads would wait for each other longer than they work.
     with blas_threads():

@@ -439,12 +439,9 @@ def polynomial_map(
     if count > allowed:
         shown = f"= {count:,}" if count < 10**15 else "> 10^15"
         what = f"{_formula(power, factor, constant)} of {len(labels):,} features"
-        raise ParameterError(
-            "max_features",
-            int(allowed),
-            f"is exceeded: {what} has C({top}, {power}) {shown} monomials",
-            "Use KernelPCA, lower the degree, or raise max_features.",
-        )
+        why = f"is exceeded: {what} has C({top}, {power}) {shown} monomials"
+        hint = "Use KernelPCA, lower the degree, or raise max_features."
+        raise ParameterError("max_features", int(allowed), why, hint)
     if weights is not None and check_choice("weights", weights, ("kernel",)):
         return PolynomialFeatureMap(labels, power, factor, constant)
     for name, value, known in (("gamma", gamma, (None, 1)), ("coef0", constant, (0, 1))):

@@ -248,17 +248,13 @@ def load(path: str | os.PathLike[str], kind: type[Any] = object) -> Any:
             "Name a model, or upgrade with: pip install -U gramian",
         )
     if not issubclass(_class_named(stored.kind), kind):
-        raise ModelFileError(
-            f"{path} holds a {stored.kind}, not a {kind.__name__}.",
-            "Open it with gramian.load(path), or name another file.",
-        )
+        hint = "Open it with gramian.load(path), or name another file."
+        raise ModelFileError(f"{path} holds a {stored.kind}, not a {kind.__name__}.", hint)
     try:
         return decode(stored.content, stored.arrays)
     except INVALID as error:
-        raise ModelFileError(
-            f"{path} is a gramian file, but its contents are not those of a {stored.kind} ({error}).",
-            "Fit the model again, or upgrade gramian if the file is newer.",
-        ) from error
+        why = f"{path} is a gramian file, but its contents are not those of a {stored.kind} ({error})."
+        raise ModelFileError(why, "Fit the model again, or upgrade gramian if the file is newer.") from error
 
 
 # ---------------------------------------------------------------------- values as JSON, and back

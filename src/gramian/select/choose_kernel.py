@@ -486,12 +486,9 @@ def as_candidates(candidates: Any, rows: Rows) -> tuple[KernelPCA, ...]:
 def _candidate(kernel_or_model: Any, rows: Rows) -> KernelPCA:
     model = kernel_or_model if isinstance(kernel_or_model, KernelPCA) else KernelPCA(kernel=kernel_or_model)
     if isinstance(model.kernel, str) and model.kernel.strip() == PRECOMPUTED:
-        raise ParameterError(
-            "kernel",
-            PRECOMPUTED,
-            "cannot be compared: a matrix has no held-out rows and no columns",
-            "Give the rows, and kernels by name, expression or object.",
-        )
+        why = "cannot be compared: a matrix has no held-out rows and no columns"
+        hint = "Give the rows, and kernels by name, expression or object."
+        raise ParameterError("kernel", PRECOMPUTED, why, hint)
     wanted = model.n_components
     if wanted is not None:
         check_integer(f"The n_components of {model!r}", wanted, 1, advice="None chooses it.")

@@ -242,10 +242,8 @@ class FeatureFilter(ColumnSelector):
         folds = validation.draw_folds(self.cv, X, y, classifier=discrete)
         for place, (train, _) in enumerate(folds):
             if np.unique(y[train]).size < 2:
-                raise DataError(
-                    f"The training rows of fold {place + 1} all have the same label.",
-                    "Give fewer folds, or k as a number.",
-                )
+                hint = "Give fewer folds, or k as a number."
+                raise DataError(f"The training rows of fold {place + 1} all have the same label.", hint)
         scorer = validation.scorer_of(estimator, self.scoring)
         return validation.Validation(estimator, X, y, folds, scorer, data.names)
 

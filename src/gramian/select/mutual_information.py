@@ -258,10 +258,8 @@ def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> No
         if k >= n:
             raise ParameterError("n_neighbors", k, f"but there are {n} rows", f"Give at most {n - 1}.")
     elif not kinds.all() and np.bincount(data.y).max() < 2:
-        raise DataError(
-            f"All {n} labels are different, so no row has a neighbour in its class.",
-            "Use discrete_target=False if they are numbers.",
-        )
+        hint = "Use discrete_target=False if they are numbers."
+        raise DataError(f"All {n} labels are different, so no row has a neighbour in its class.", hint)
 
 
 def _notes(data: Labelled, k: int) -> Iterator[str]:

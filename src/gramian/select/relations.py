@@ -240,12 +240,9 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
         tol = check_share("tol", tol, advice)
     count = count_monomials(d, degree)
     if count > MOST_MONOMIALS:
-        raise ParameterError(
-            "degree",
-            degree,
-            f"is too high: {d:,} columns have {count:,} monomials up to it, more than {MOST_MONOMIALS}.",
-            "Choose fewer columns or a lower degree, or reduce the columns by PCA first.",
-        )
+        why = f"is too high: {d:,} columns have {count:,} monomials up to it, more than {MOST_MONOMIALS}."
+        hint = "Choose fewer columns or a lower degree, or reduce the columns by PCA first."
+        raise ParameterError("degree", degree, why, hint)
     if not rows.free_to_revisit:
         points, distinct = stand_ins(rows, ROWS_PER_MONOMIAL * count)
     else:

@@ -94,10 +94,8 @@ def as_labelled(
     if y is None and rows.table is not None:
         y = rows.table.labels
     if y is None:
-        raise DataError(
-            f"{name} requires y to be passed, but the target y is None.",
-            "Give one label for each row, or name their column with label.",
-        )
+        hint = "Give one label for each row, or name their column with label."
+        raise DataError(f"{name} requires y to be passed, but the target y is None.", hint)
     if not isinstance(estimator, str):
         store_features(estimator, X, rows)
     values, classes, known = as_target(y, rows.shape[0], discrete=discrete)
@@ -168,10 +166,8 @@ def as_target(
         raise DataError(why, "Give classes, or treat the label as a number.") from error
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
-        raise DataError(
-            f"All {len(values)} labels are the same{' 1 class' * bool(discrete)}: {classes[0].item()!r}.",
-            f"Give {'at least two classes' if discrete else 'labels that vary'}.",
-        )
+        why = f"All {len(values)} labels are the same{' 1 class' * bool(discrete)}: {classes[0].item()!r}."
+        raise DataError(why, f"Give {'at least two classes' if discrete else 'labels that vary'}.")
     return (codes.astype(np.int64), classes, known) if discrete else (values, None, known)
 
 

@@ -53,10 +53,8 @@ def scorer_of(estimator: Any, scoring: Any) -> Scorer:
         For a scoring that is not known, or several of them.
     """
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise InputTypeError(
-            f"estimator={estimator!r} is not an estimator with fit.",
-            "Give for instance LogisticRegression().",
-        )
+        hint = "Give for instance LogisticRegression()."
+        raise InputTypeError(f"estimator={estimator!r} is not an estimator with fit.", hint)
     try:
         if isinstance(scoring, (list, tuple, set, dict)):
             raise ValueError("Selection needs a single score.")
@@ -179,10 +177,8 @@ def draw_folds(
         hint = f"Give fewer folds. {grouped}"
         raise DataError(f"cv={given!r} cannot split {n} rows: {error}", hint) from error
     if not parts:
-        raise DataError(
-            f"cv={given!r} has no splits.",
-            "A generator can be read only once: give a list, or a number of folds.",
-        )
+        hint = "A generator can be read only once: give a list, or a number of folds."
+        raise DataError(f"cv={given!r} has no splits.", hint)
     return parts
 
 
@@ -210,10 +206,8 @@ def fitted_score(
             f"{doing} {estimator_name(estimator)} {where} failed. {cause}.", ADVICE[doing]
         ) from error
     if not np.isfinite(score):
-        raise DataError(
-            f"Scoring {estimator_name(estimator)} {where} gave {score} on {len(new[1])} held-out rows.",
-            "Use another scoring, or a cv with larger folds.",
-        )
+        why = f"Scoring {estimator_name(estimator)} {where} gave {score} on {len(new[1])} held-out rows."
+        raise DataError(why, "Use another scoring, or a cv with larger folds.")
     return score
 
 

@@ -174,12 +174,9 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         if self.validate:
             folds = validation.draw_folds(self.cv, data.X, data.original, classifier=classes)
         if search.rule == "one-se" and len(folds) < 2:
-            raise ParameterError(
-                "n_features_to_select",
-                "one-se",
-                "needs a standard error, but there is a single fold.",
-                "Use 'best', a number, or two or more folds and validate=True.",
-            )
+            why = "needs a standard error, but there is a single fold."
+            hint = "Use 'best', a number, or two or more folds and validate=True."
+            raise ParameterError("n_features_to_select", "one-se", why, hint)
         validator = validation.Validation(self.estimator, data.X, data.original, folds, scorer, data.names)
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
