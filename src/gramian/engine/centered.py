@@ -749,12 +749,7 @@ def _in_order(parts: Iterable[list[tuple[int, Moments]]]) -> list[Moments]:
 
 
 def scatter(
-    rows: Rows,
-    *,
-    center: bool,
-    double: bool = False,
-    among: int = 0,
-    probe: FloatArray | None = None,
+    rows: Rows, *, center: bool, double: bool = False, among: int = 0, probe: FloatArray | None = None
 ) -> tuple[Moments, Any]:
     """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
 

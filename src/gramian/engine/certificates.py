@@ -11,15 +11,7 @@ from typing import Any
 import numpy as np
 
 from gramian.core import arrays, records
-from gramian.core.records import (
-    BoundKind,
-    Certificate,
-    Completeness,
-    DirectionBounds,
-    FloatArray,
-    SolveRequest,
-    Spectrum,
-)
+from gramian.core.records import BoundKind, Certificate, Completeness, DirectionBounds, FloatArray, Spectrum
 from gramian.engine.operator import Operator
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
@@ -37,7 +29,7 @@ HUGE, TINY = 1e100, 1e-300
 
 
 def certify(
-    spectrum: Spectrum, operator: Operator, request: SolveRequest, unit: str, factor: float = 1.0
+    spectrum: Spectrum, operator: Operator, request: records.SolveRequest, unit: str, factor: float = 1.0
 ) -> tuple[Certificate, Any]:
     """Bound the errors of the leading eigenpairs of an operator.
 
@@ -213,7 +205,12 @@ def largest_missed(values: FloatArray, below: float, coupling: float) -> float:
 
 
 def _completeness(
-    spectrum: Spectrum, operator: Operator, request: SolveRequest, sigma: float, together: float, left: float
+    spectrum: Spectrum,
+    operator: Operator,
+    request: records.SolveRequest,
+    sigma: float,
+    together: float,
+    left: float,
 ) -> tuple[Completeness | None, Any]:
     """Bound the eigenvalues that were not computed, by the cheapest argument that suffices.
 

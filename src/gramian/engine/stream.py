@@ -10,15 +10,8 @@ import numpy as np
 from gramian.core import records
 from gramian.core.arrays import from_numpy, numpy_dtype
 from gramian.core.records import BoundKind, Certificate, FloatArray, Moments, RealArray, SolveRequest
-from gramian.engine.centered import (
-    ALONE,
-    EQUAL,
-    CenteredRows,
-    diagonal_of,
-    from_moments,
-    merge_moments,
-    scatter,
-)
+from gramian.engine import centered
+from gramian.engine.centered import CenteredRows, diagonal_of, from_moments, merge_moments, scatter
 from gramian.engine.linear import Directions, LinearProblem, require_range
 from gramian.engine.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
 from gramian.engine.routes import Route
@@ -152,7 +145,7 @@ def blur_of(result: Moments) -> float:
     varies = squares > 0
     off = result.count * EPS * np.abs(result.mean[varies]) / np.sqrt(squares[varies] / result.count)
     # A larger error of a mean was measured and taken off.
-    return 2.0 * min(float(off.max(initial=0.0)), ALONE)
+    return 2.0 * min(float(off.max(initial=0.0)), centered.ALONE)
 
 
 def seen_of(rows: Rows, *, center: bool, among: int = 1) -> StreamMoments:
@@ -177,7 +170,7 @@ def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> St
         rows=before.rows + batch.rows,
         batches=before.batches + 1,
         moments=merge_moments(
-            faded, batch.moments, apart=0.0 if before.weighted or batch.weighted else EQUAL
+            faded, batch.moments, apart=0.0 if before.weighted or batch.weighted else centered.EQUAL
         ),
         squared_weights=before.squared_weights * forgetting**2 + batch.squared_weights,
         kind=max(batch.kind, before.kind, key=lambda kind: numpy_dtype(kind).itemsize),

@@ -245,14 +245,7 @@ class FeatureMap(ABC):
         return largest
 
     def measure(
-        self,
-        X: Any,
-        Y: Any,
-        dtype: np.dtype[Any],
-        *,
-        radius: float,
-        pairs: int | None = None,
-        about: str = "",
+        self, X: Any, Y: Any, dtype: np.dtype[Any], radius: float, pairs: int | None = None, about: str = ""
     ) -> KernelError:
         """Return the error of features handed out as ``dtype``, with the bound for rows up to ``radius``."""
         left = arrays.as_float64(self.evaluate(X, dtype))

@@ -123,7 +123,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
 
     _habits: ClassVar = {
         "tol": 'leave it out: "best" and "one-se" compare all sizes, and patience=3 stops after three steps '
-        "without a better subset",
+        "without a better subset"
     }
 
     estimator: Any

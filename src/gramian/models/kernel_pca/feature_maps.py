@@ -63,14 +63,9 @@ class KernelMapper(fitted.Transformer):
         n = rows.shape[0]
         wanted = max(2, min(SAMPLE, SAMPLE_ENTRIES // len(mapping)))
         sample = rows.at(range(0, n, -(-n // wanted)))
-        self.kernel_error_ = mapping.measure(
-            sample,
-            None,
-            rows.dtype,
-            radius=rows.reduce(lambda block: mapping.radius(block.values), max),
-            pairs=n * (n - 1) // 2,
-            about=f"Measured on {sample.shape[0]:,} of the {n:,} fitted rows; the bound is for all rows. ",
-        )
+        radius, pairs = rows.reduce(lambda block: mapping.radius(block.values), max), n * (n - 1) // 2
+        about = f"Measured on {sample.shape[0]:,} of the {n:,} fitted rows; the bound is for all rows. "
+        self.kernel_error_ = mapping.measure(sample, None, rows.dtype, radius, pairs, about)
         return self
 
     def transform(self, X: Any) -> RealArray:
