@@ -173,10 +173,7 @@ def are_whole(values: Any) -> Any:
 
 def to_float64(array: Any) -> Any:
     """Return ``array`` as float64 of the same kind."""
-    if is_numpy(array) or sparse.issparse(array):
-        return array.astype(np.float64, copy=False)
-    xp = namespace(array)
-    return xp.astype(array, xp.float64)
+    return to_dtype(array, np.dtype(np.float64))
 
 
 def to_dtype(array: Any, dtype: np.dtype[Any]) -> Any:

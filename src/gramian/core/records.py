@@ -468,13 +468,8 @@ class Spectrum(InNotebook):
 
     def first(self, k: int) -> Spectrum:
         """Return the first k pairs; the other eigenvalues go to the rest."""
-        return replace(
-            self,
-            values=self.values[:k],
-            vectors=self.vectors[:, : min(k, self.vectors.shape[1])],
-            residuals=self.residuals[:k],
-            rest=np.concatenate([self.values[k:], self.rest]),
-        )
+        vectors, rest = self.vectors[:, :k], np.concatenate([self.values[k:], self.rest])
+        return replace(self, values=self.values[:k], vectors=vectors, residuals=self.residuals[:k], rest=rest)
 
 
 @dataclass(frozen=True, eq=False)

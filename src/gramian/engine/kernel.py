@@ -123,16 +123,10 @@ class KernelProblem(Problem):
         if anew and not isinstance(exact, tiles.MatrixSource):
             source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
-        matrix = tiles.TileMatrix(
-            rows.shape[0],
-            source,
-            arrays.from_numpy(np.empty(0), rows.like),
-            form.arithmetic,
-            share=1.0 if kept else form.share,
-            exact=None if source is exact else exact,
-            whole=form.whole,
-            along=unit,
-        )
+        like, share = arrays.from_numpy(np.empty(0), rows.like), 1.0 if kept else form.share
+        options: dict[str, Any] = {"share": share, "exact": None if source is exact else exact}
+        options |= {"whole": form.whole, "along": unit}
+        matrix = tiles.TileMatrix(rows.shape[0], source, like, form.arithmetic, **options)
         operator = tiles.CenteredKernelOperator(
             matrix, source, exact, center=self.center, psd=self.psd, weight=rows.weight
         )
@@ -202,16 +196,11 @@ class KernelProblem(Problem):
         inverse[:rank] = 1.0 / np.sqrt(values[:rank])
         factors = arrays.to_dtype(arrays.from_numpy(inverse, vectors), rows.dtype)
         coefficients = vectors * counts * factors[None, :]
-        return Coefficients(
-            components,
-            arrays.moved(coefficients, rows.home),
-            operator.row_means * factor,
-            operator.mean * factor,
-            vectors=arrays.moved(vectors, rows.home),
-            weights=weights,
-            repair=self._clipped(spectrum, operator) if self.clip else None,
-            negative=self._negative(spectrum, operator) * factor,
-        )
+        coefficients, vectors = (arrays.moved(A, rows.home) for A in (coefficients, vectors))
+        means = operator.row_means * factor, operator.mean * factor
+        repair = self._clipped(spectrum, operator) if self.clip else None
+        negative = self._negative(spectrum, operator) * factor
+        return Coefficients(components, coefficients, *means, vectors, weights, repair, negative)
 
     def _total(self, spectrum: Spectrum, operator: Operator) -> float | None:
         """Sum of the eigenvalues, where it means something: of a valid kernel, or of all of them."""

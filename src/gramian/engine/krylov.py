@@ -88,21 +88,15 @@ class KrylovRoute(route.Route):
         passes = max(passes, FLAT_PASSES) if costs.flat and count > BEFORE_FLAT else passes
         vectors = self.block * passes
         orthogonal = 4 * m * vectors * min(vectors, self.columns) / 2 / 10e9
+        note = "" if form.whole else costs.note(form, self.block)
+        how = f"block Krylov, {self.block} vectors at a time{_kept(form)}{note}"
+        probe = PROBE_PASSES * (costs.product(form, PROBE_COLUMNS) + PASS)
         steps = [
             Step(*_first_step(form, m, costs.note(form)), seconds),
-            Step(
-                "iterate",
-                f"block Krylov, {self.block} vectors at a time{_kept(form)}"
-                + ("" if form.whole else costs.note(form, self.block)),
-                passes * (costs.product(form, self.block) + PASS) + orthogonal,
-            ),
-            Step(
-                "certify",
-                "a fresh random probe for missed eigenvalues",
-                PROBE_PASSES * (costs.product(form, PROBE_COLUMNS) + PASS),
-            ),
+            Step("iterate", how, passes * (costs.product(form, self.block) + PASS) + orthogonal),
+            Step("certify", "a fresh random probe for missed eigenvalues", probe),
+            *route.finishing(costs, form, count),
         ]
-        steps += route.finishing(costs, form, count)
         return Cost(tuple(steps), size + 8 * m * (3 * self.columns + 10 * self.block))
 
     def passes_worth(self, costs: Costs, target: Target, seconds: float) -> int:
@@ -302,16 +296,11 @@ def improved(operator: Operator, result: route.SolverResult, request: SolveReque
     again = KrylovRoute(Form("given", "again"), k, min(exact.size, 6 * k + 16), max_passes=6)
     start, before = spectrum.vectors[:, :k], spectrum.values[:k]
     better = again.iterate(exact, Target(count=k), request.tol, request.solver_rng, start, before)
-    pairs = replace(
-        better.spectrum,
-        rest=np.concatenate([spectrum.values[k:], spectrum.rest]),
-        complete=spectrum.complete,
-        route=spectrum.route,
-        passes=spectrum.passes + better.spectrum.passes,
-        smallest=spectrum.smallest,
-        search_error=spectrum.error_bound,
-        rank_tolerance=max(spectrum.rank_tolerance, better.spectrum.rank_tolerance),
-    )
+    rest = np.concatenate([spectrum.values[k:], spectrum.rest])
+    kept = {name: getattr(spectrum, name) for name in ("complete", "route", "smallest")}
+    kept["rank_tolerance"] = max(spectrum.rank_tolerance, better.spectrum.rank_tolerance)
+    passes, error = spectrum.passes + better.spectrum.passes, spectrum.error_bound
+    pairs = replace(better.spectrum, rest=rest, passes=passes, search_error=error, **kept)
     complete = better.status is route.Status.COMPLETE
     return route.SolverResult(pairs) if complete else _stalled(pairs, better.why)
 

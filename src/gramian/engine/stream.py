@@ -165,19 +165,13 @@ def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> St
     if forgetting != 1.0:
         faded = replace(faded, count=faded.count * forgetting, squares=faded.squares * forgetting)
     before = replace(before, moments=faded)
-    return replace(
-        batch,
-        rows=before.rows + batch.rows,
-        batches=before.batches + 1,
-        moments=merge_moments(
-            faded, batch.moments, apart=0.0 if before.weighted or batch.weighted else centered.EQUAL
-        ),
-        squared_weights=before.squared_weights * forgetting**2 + batch.squared_weights,
-        kind=max(batch.kind, before.kind, key=lambda kind: numpy_dtype(kind).itemsize),
-        blur=before.blur,
-        loss=None if before.loss is None else before.loss * forgetting,
-        loss_kind=before.loss_kind,
-    )
+    apart = 0.0 if before.weighted or batch.weighted else centered.EQUAL
+    moments = merge_moments(faded, batch.moments, apart=apart)
+    weights = before.squared_weights * forgetting**2 + batch.squared_weights
+    kind = max(batch.kind, before.kind, key=lambda kind: numpy_dtype(kind).itemsize)
+    loss = None if before.loss is None else before.loss * forgetting
+    seen = replace(before, rows=before.rows + batch.rows, batches=before.batches + 1, moments=moments)
+    return replace(seen, squared_weights=weights, kind=kind, loss=loss, seconds=batch.seconds)
 
 
 # ------------------------------------------------------------- problems for the engine

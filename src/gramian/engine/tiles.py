@@ -445,15 +445,9 @@ class TileMatrix:
         most = max(1, CACHE_BYTES // (side * side * 8)) if arrays.is_numpy(self.like) else 1
         full = self.n // side
         starts = [column, *range(column + 1, full, most), *range(max(full, column + 1), count)]
-        return [
-            Stack(
-                column,
-                slice(start, stop),
-                slice(start * side, min(stop * side, self.n)),
-                self._slices[column],
-            )
-            for start, stop in zip(starts, [*starts[1:], count], strict=True)
-        ]
+        tiles = list(map(slice, starts, [*starts[1:], count]))
+        rows = [slice(some.start * side, min(some.stop * side, self.n)) for some in tiles]
+        return [Stack(column, *pair, self._slices[column]) for pair in zip(tiles, rows, strict=True)]
 
     def _stacks(self) -> Iterator[Stack]:
         return (stack for stripe in self._stripes for stack in stripe)

@@ -279,12 +279,9 @@ def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
         lambda X, Y: raw[np.ix_(X[:, 0].astype(int), Y[:, 0].astype(int))], vectorised=True
     )
     report = _audit_rows(Examiner(table, value_tol), np.arange(n, dtype=np.float64)[:, None], None, n)
-    return replace(
-        report,
-        kernel=f"precomputed matrix of {n:,} x {n:,}",
-        validity=unknown("A matrix is one set of points; no other one was tested.", PRECOMPUTED),
-        tested="this matrix, and nothing else.",
-    )
+    validity = unknown("A matrix is one set of points; no other one was tested.", PRECOMPUTED)
+    kernel, tested = f"precomputed matrix of {n:,} x {n:,}", "this matrix, and nothing else."
+    return replace(report, kernel=kernel, validity=validity, tested=tested)
 
 
 def _report(examiner: Examiner, trial: Trial, tested: str, invent: bool) -> AuditReport:

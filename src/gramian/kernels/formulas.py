@@ -820,13 +820,10 @@ class Laplacian(Formula):
 
     name = "laplacian"
     general = "exp(-gamma ||x - y||_1)"
-    facts = Facts(
-        proven(
+    facts = replace(
+        _of_distances(
             "A product of exponential kernels, each the Fourier transform of a Cauchy density (Bochner 1933)."
         ),
-        divisible=True,
-        stationary=True,
-        unit_diagonal=True,
         # |x_j - y_j| comes to a point where it is 0.
         not_differentiable="{kernel} has a kink wherever two rows have an entry in common.",
     )

@@ -628,15 +628,10 @@ class Monitor(Saved, MonitorAttributes):
         added = f"the columns of the {counted(lags, 'row')} before were added to each row"
         left_out = f"; rows without them, the first {first}, were left out" if first else ""
         whole = table.Table(values) if rows.table is None else rows.table
-        whole = replace(
-            whole,
-            feature_names=tuple(lagged),
-            row_names=None if rows.row_names is None else tuple(rows.row_names),
-            column_numbers=None,
-            missing=table.Missing(),
-            imputed=None,
-            notes=(*whole.notes, added + left_out),
-        )
+        row_names = None if rows.row_names is None else tuple(rows.row_names)
+        whole = replace(whole, feature_names=tuple(lagged), row_names=row_names, column_numbers=None)
+        notes = (*whole.notes, added + left_out)
+        whole = replace(whole, missing=table.Missing(), imputed=None, notes=notes)
         numbers = range(n) if whole.row_numbers is None else whole.row_numbers
         labels = whole.labels_at(slice(first, None))
         return replace(whole, values=wide[first:], row_numbers=tuple(numbers)[first:], **labels)

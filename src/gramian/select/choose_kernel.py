@@ -267,16 +267,7 @@ def choose_kernel(
     if criterion is None:
         criterion = "score" if has_labels else "preimage"
     check_choice("criterion", criterion, CRITERIA)
-    labelled = None
-    if criterion == "score":  # without the rows that have no label
-        if estimator is not None:
-            validation.scorer_of(estimator, scoring)  # raises an error for what is no estimator
-        kind = validation.kind_of_label(estimator)
-        labelled = as_labelled(rows, y, estimator="choose_kernel", discrete=kind, cv=cv)
-        rows = replace(rows, values=labelled.X)  # type: ignore[call-arg]
-    elif y is not None and np.size(as_array(y)) != rows.shape[0]:
-        labels = f"y has {np.size(as_array(y))} labels but X has {rows.shape[0]} rows."
-        raise DataError(labels, "Give one label for each row.")
+    rows, labelled = _with_labels(rows, y, criterion, estimator, scoring, cv)
     indices = _rows_used(criterion, rows.shape, labelled, cv)
     X = as_float64(rows.in_memory()[indices])
     if not np.ptp(X, axis=0).any():
@@ -320,6 +311,22 @@ def choose_kernel(
     choice = Choice(tried.index(best), _reason(best, len(judged), measure, linear_filter))
     notes += validation.notes_of(said)
     return KernelSelection(tuple(tried), about, choice, tuple(notes), measure, criterion)
+
+
+def _with_labels(
+    rows: Any, y: Any, criterion: str, estimator: Any, scoring: Any, cv: Any
+) -> tuple[Any, Labelled | None]:
+    """Return rows and labels where these decide, without the rows that have none; else all rows."""
+    if criterion == "score":
+        if estimator is not None:
+            validation.scorer_of(estimator, scoring)  # raises an error for what is no estimator
+        kind = validation.kind_of_label(estimator)
+        labelled = as_labelled(rows, y, estimator="choose_kernel", discrete=kind, cv=cv)
+        return replace(rows, values=labelled.X), labelled
+    if y is not None and np.size(as_array(y)) != rows.shape[0]:
+        labels = f"y has {np.size(as_array(y))} labels but X has {rows.shape[0]} rows."
+        raise DataError(labels, "Give one label for each row.")
+    return rows, None
 
 
 def _tried(

@@ -728,19 +728,12 @@ class History(Selection[SearchStep]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold; the standard error of one fold is None."""
-        facts: dict[str, Any] = {
-            "about": self.about,
-            "steps": [
-                dict(zip(self.columns, row, strict=True))
-                | {
-                    "fold_scores": step.fold_scores,
-                    "candidates": [self.named(c) for c in step.candidates],
-                    "candidate_scores": step.candidate_scores,
-                    "validated": step.validated,
-                }
-                for step, row in zip(self.tried, self.rows(), strict=True)
-            ],
-        }
+        steps = []
+        for step, row in zip(self.tried, self.rows(), strict=True):
+            scores = {"fold_scores": step.fold_scores, "candidates": [*map(self.named, step.candidates)]}
+            more = {"candidate_scores": step.candidate_scores, "validated": step.validated}
+            steps.append(dict(zip(self.columns, row, strict=True)) | scores | more)
+        facts: dict[str, Any] = {"about": self.about, "steps": steps}
         if self.choice is not None:
             features = self.named(self.chosen.subset)
             facts["chosen"] = {"step": self.chosen.number, "why": self.choice.why, "features": features}

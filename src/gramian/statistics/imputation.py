@@ -313,13 +313,8 @@ def impute_em(
         trace.append(math.sqrt(change / square))
         settled = abs(model.noise - before) <= tol * max(model.noise, COLLAPSED * square)
     model = replace(model, mean=model.mean + centre)
-    return Imputation(
-        np.where(observed, X, _expected_rows(X, patterns, model)),
-        np.array(trace),
-        model,
-        len(trace),
-        settled and trace[-1] <= tol,
-    )
+    filled = np.where(observed, X, _expected_rows(X, patterns, model))
+    return Imputation(filled, np.array(trace), model, len(trace), settled and trace[-1] <= tol)
 
 
 def _row_weights(X: FloatArray, weights: FloatArray | None) -> FloatArray:

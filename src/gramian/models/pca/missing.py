@@ -459,13 +459,11 @@ def _cross_validated(
 def _require_room(asked: PCAParameters, shape: tuple[int, int], k: int, method: str) -> None:
     n, d = shape
     instead = ("iterative", "mean") if method == "em" else ("mean",)
-    require_memory(
-        f"Imputing {n:,} rows x {d:,} columns with {k} components",
-        # The table and copies of it, the k x k matrices of every row and column, and the expected covariance.
-        8 * (6 * n * d + (2 * n + 4 * d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0)),
-        memory_limit_bytes(asked.memory_limit),
-        f"Use missing={either(instead)}, fewer components, or raise memory_limit.",
-    )
+    # The table and copies of it, the k x k matrices of every row and column, and the expected covariance.
+    need = 8 * (6 * n * d + (2 * n + 4 * d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0))
+    what = f"Imputing {n:,} rows x {d:,} columns with {k} components"
+    way_out = f"Use missing={either(instead)}, fewer components, or raise memory_limit."
+    require_memory(what, need, memory_limit_bytes(asked.memory_limit), way_out)
 
 
 def _warn(result: imputation.Imputation, method: str, why: str) -> None:
