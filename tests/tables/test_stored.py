@@ -1,5 +1,6 @@
 """Arrays in files that are read block by block: equal to arrays in memory, in less memory, safe."""
 
+import copy
 import errno
 import os
 
@@ -53,6 +54,16 @@ def test_a_file_gives_what_its_array_gives(n, d, dtype, order, saved):
     assert file.explained_variance_ == pytest.approx(exact, rel=1e-4)
     assert np.abs(file.transform(saved(X)) - file.transform(X)).max() < 1e-4 * np.abs(X).max()
     assert file.mean_.dtype == array.mean_.dtype == file.transform(saved(X)).dtype
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="descriptors have no names here")
+def test_a_copy_of_rows_in_a_file_has_a_descriptor_of_its_own(saved):
+    X = table(60_000, 40)
+    rows = scan(saved(X)).open(LIMIT).values
+    assert isinstance(rows, StoredRows)
+    twin = copy.deepcopy(rows)
+    del rows
+    np.testing.assert_array_equal(twin[3:5], X[3:5])
 
 
 def test_gram_matrices_and_scales_of_a_file(saved, monkeypatch):

@@ -260,6 +260,9 @@ class OpenFile:
         if "number" in vars(self):
             os.close(self.number)
 
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy has a descriptor of its own
+        return OpenFile, (Path(f"/proc/{os.getpid()}/fd/{self.number}"),)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FileRows(StoredRows):
