@@ -228,7 +228,7 @@ def test_operations_on_data_answer_as_in_python(visitor, beside):
         ("whiten", {"method": "nothing"}, "method"),
         ("whiten", {"data": item["id"]}, "data"),
         ("relations", {"degree": 0}, "degree"),
-        ("choose-kernel", {"criterion": "score", "label": [], "columns": ["a", "b"]}, "label"),
+        ("choose-kernel", {"criterion": "score", "label": [], "columns": ["a", "b"]}, "criterion"),
     ):
         got = asked(verb, **options)
         assert (got.status_code, field in got.json()["error"]) == (422, True), (verb, got.text)

@@ -448,6 +448,8 @@ class State:
             os.replace(source, building / f"content{item.suffix}")
             with atomic_write(building / "item.json", mode=0o600) as opened:
                 opened.write(item.model_dump_json(exclude_defaults=True).encode())
+            with open(building / f"content{item.suffix}", "rb") as opened:
+                os.fsync(opened.fileno())
             os.replace(building, folder)
         except (OSError, FileError) as error:
             raise Refusal(507, f"Nothing was saved: {error}") from error
