@@ -212,26 +212,26 @@ def choose_components(
     if model is None and hasattr(X_or_model, "fit"):
         kind_name = type(X_or_model).__name__
         raise InputTypeError(f"A {kind_name} is neither data nor a gramian.PCA or KernelPCA. Pass the data.")
-    known = KERNEL_RULES if kind.kernel else tuple(RULES)
-    asked = [check_choice("rules", rule, known) for rule in (known if rules is None else rules)]
+    available = KERNEL_RULES if kind.kernel else tuple(RULES)
+    requested = [check_choice("rules", rule, available) for rule in (available if rules is None else rules)]
     if max_rmse is not None:
         check_rmse(max_rmse)
-    elif rules is not None and "max_rmse" in asked:
+    elif rules is not None and "max_rmse" in requested:
         raise ParameterError("rules", "max_rmse", "needs an error", "Set max_rmse, a number in fitted units.")
     else:
-        asked = [rule for rule in asked if rule != "max_rmse"]
+        requested = [rule for rule in requested if rule != "max_rmse"]
     check_target(float(fraction), 1, (1, 1))
     if model is None:
         if X is not None:
             raise InputTypeError("Two data sets were passed. Pass one, or a model and its data.")
         model, X = PCA(center=center, scale=scale, ddof=ddof, memory_limit=memory_limit), X_or_model
     elif not (center is True and scale is None and ddof == 1):
-        own = "is that of the model, and so are scale and ddof"
-        raise ParameterError("center", allowed=own, hint="Set them on the model.")
-    given = X, fraction, max_rmse, generators(random_state, 3)[2]
-    request, about = _of_kernel(model, *given) if kind.kernel else _of_pca(model, *given)
+        advice = "is that of the model, and so are scale and ddof"
+        raise ParameterError("center", allowed=advice, hint="Set them on the model.")
+    arguments = X, fraction, max_rmse, generators(random_state, 3)[2]
+    request, about = _of_kernel(model, *arguments) if kind.kernel else _of_pca(model, *arguments)
     choices = []
-    for rule in asked:
+    for rule in requested:
         try:
             choices.append(request(rule))
         except GramianError as error:  # one failing rule does not hide the others
@@ -255,9 +255,9 @@ def _of_pca(model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: Ge
         except NotFittedError as error:
             raise ParameterError("model", allowed="is a PCA that is not fitted", hint=PASS) from error
         scree, equal = scree_of(model), not vars(model).get("_unequal", False)
-        part = "" if scree.whole else f", {scree.known.size} of {scree.size} eigenvalues known"
+        seen = "" if scree.whole else f", {scree.known.size} of {scree.size} eigenvalues known"
         shape = (scree.n_samples, scree.varying)
-        about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{part}"
+        about = f"a model of {scree.n_samples:,} rows x {scree.n_features:,} columns{seen}"
 
     def request(rule: str) -> ComponentChoice:
         sparse = rows is not None and rows.skips_zeros

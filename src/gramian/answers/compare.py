@@ -241,11 +241,11 @@ def compare(old: Any, new: Any) -> Comparison:
     P = as_float64(old.components_)[: ranks[0]]
     Q = as_float64(new.components_)[: ranks[1]][:, order]
     # Of the larger model the components that the smaller one has, which need not be its first ones.
-    places, partners = linear_sum_assignment(-((P @ Q.T) ** 2))
+    matched, partners = linear_sum_assignment(-((P @ Q.T) ** 2))
     first, second = old.certificate_.directions, new.certificate_.directions
     matches = []
-    for group in _groups(first, second, places, partners):
-        i, j = np.sort(places[group]), np.sort(partners[group])
+    for group in _groups(first, second, matched, partners):
+        i, j = np.sort(matched[group]), np.sort(partners[group])
         room = _explained_angle(first, i) + _explained_angle(second, j)
         angles = subspace_angles(P[i].T, Q[j].T)
         flipped = len(group) == 1 and float(P[i[0]] @ Q[j[0]]) < 0
@@ -282,19 +282,19 @@ def _columns(old: Any, new: Any) -> tuple[Any, list[str]]:
     if missing or len(set(after)) != d:
         lacks = f"The new model lacks the columns {listed(missing)}."
         raise DataError(lacks if missing else "Column names that differ in order must be unique.")
-    place = {name: j for j, name in enumerate(after)}
-    return np.array([place[name] for name in before]), ["The order of the columns changed; names match them."]
+    index = {name: j for j, name in enumerate(after)}
+    return np.array([index[name] for name in before]), ["The order of the columns changed; names match them."]
 
 
-def _groups(first: DirectionBounds, second: DirectionBounds, places: Any, partners: Any) -> list[Any]:
+def _groups(first: DirectionBounds, second: DirectionBounds, matched: Any, partners: Any) -> list[Any]:
     """Return pairs that belong together, so that no cluster of either model is torn apart."""
-    label = np.arange(len(places))
-    for side, bounds in ((places, first), (partners, second)):
+    label = np.arange(len(matched))
+    for side, bounds in ((matched, first), (partners, second)):
         for cluster in bounds.clusters:
             inside = np.flatnonzero(np.isin(side, np.array(cluster)))
             if inside.size > 1:
                 label[np.isin(label, label[inside])] = label[inside].min()
-    return [np.flatnonzero(label == one) for one in np.unique(label)]
+    return [np.flatnonzero(label == value) for value in np.unique(label)]
 
 
 def _explained_angle(bounds: DirectionBounds, group: Any) -> float:
@@ -306,9 +306,9 @@ def _explained_angle(bounds: DirectionBounds, group: Any) -> float:
     return float(np.arcsin(min(1.0, sine)))
 
 
-def _radii(model: Any, places: list[int]) -> FloatArray:
+def _radii(model: Any, indices: list[int]) -> FloatArray:
     """Return the error radii of variances; of those beyond the certificate its largest."""
     certificate = model.certificate_
     radii = np.full(max(int(model.n_components_), certificate.radii.size), certificate.set_radius)
     radii[: certificate.radii.size] = certificate.radii
-    return np.asarray(radii[places])
+    return np.asarray(radii[indices])

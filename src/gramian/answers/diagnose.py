@@ -53,21 +53,21 @@ class Diagnosis(Tabulated, Members[Finding]):
     @property
     def serious(self) -> tuple[Finding, ...]:
         """The findings by which the answer misleads."""
-        return tuple(one for one in self if one.severity == "serious")
+        return tuple(finding for finding in self if finding.severity == "serious")
 
     @property
     def notes(self) -> tuple[Finding, ...]:
         """The other findings."""
-        return tuple(one for one in self if one.severity == "note")
+        return tuple(finding for finding in self if finding.severity == "note")
 
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes of all findings."""
-        return tuple(one.code for one in self)
+        return tuple(finding.code for finding in self)
 
     def lines(self) -> list[str]:
         """Return a line for each finding; one that says so where nothing was found."""
-        result = [one.line() for one in self]
+        result = [finding.line() for finding in self]
         result = result or [NOTHING_FOUND]
         return result if self.looked_at_rows else [*result, ONLY_MODEL]
 
@@ -79,7 +79,7 @@ class Diagnosis(Tabulated, Members[Finding]):
         list of dict
             With ``code``, ``severity``, ``sentence``, ``remedy`` and ``evidence``.
         """
-        return [one.facts() for one in self]
+        return [finding.facts() for finding in self]
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield from self.lines()
@@ -180,9 +180,9 @@ def serious_and_notes(diagnosis: Diagnosis | None) -> tuple[list[str], list[str]
     """
     if diagnosis is None:
         return [], []
-    notes = [one.line() for one in diagnosis.notes if one.code != "not-separated"]
+    notes = [finding.line() for finding in diagnosis.notes if finding.code != "not-separated"]
     more = [] if diagnosis.looked_at_rows else [ONLY_MODEL]
-    return [one.line() for one in diagnosis.serious], [*notes, *more]
+    return [finding.line() for finding in diagnosis.serious], [*notes, *more]
 
 
 @dataclass(frozen=True)

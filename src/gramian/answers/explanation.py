@@ -101,11 +101,12 @@ class Explanation(Tabulated):
         return self._of_groups() if self.p_adjusted is not None else self._of_row()
 
     def _of_row(self) -> str:
-        times, name, of = self.value / self.limit, f"Row {shown(self.rows[0])}", self.statistic
+        times, name, statistic = self.value / self.limit, f"Row {shown(self.rows[0])}", self.statistic
         if not times > 1:
-            return f"{name} is not unusual: {DISTANCES[of]} is {times:.2g} of the limit ({of})."
+            return f"{name} is not unusual: {DISTANCES[statistic]} is {times:.2g} of the limit ({statistic})."
         beyond = f"{times:.2g} times the limit" if times > BARELY else "just above the limit"
-        return f"{name} is unusual{self._leading(', most of all')}: {MEANINGS[of]}, {beyond} ({of})."
+        unusual = f"{name} is unusual{self._leading(', most of all')}"
+        return f"{unusual}: {MEANINGS[statistic]}, {beyond} ({statistic})."
 
     def _of_groups(self) -> str:
         assert self.p_adjusted is not None
@@ -113,10 +114,10 @@ class Explanation(Tabulated):
         count = int((self.p_adjusted < LEVEL).sum())
         if not count:
             return f"The means of {sizes} differ in no column by more than chance."
-        said = f"The means of {sizes} differ in {count} of {counted(len(self.columns), 'column')}"
+        sentence = f"The means of {sizes} differ in {count} of {counted(len(self.columns), 'column')}"
         if not np.isfinite(self.value):
-            return f"{said}."
-        return f"{said}; along the direction that separates them best{self._leading()}."
+            return f"{sentence}."
+        return f"{sentence}; along the direction that separates them best{self._leading()}."
 
     def _leading(self, before: str = ",") -> str:
         """Return the columns that contribute most: as many as make up half of the sum, at most three."""
@@ -272,8 +273,8 @@ def _mask(rows: Any, data: Rows, parameter: str) -> npt.NDArray[np.bool_]:
 
 
 def _part(mask: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.intp]:
-    places = np.flatnonzero(mask)
-    return places[evenly(len(places), most)]
+    rows = np.flatnonzero(mask)
+    return rows[evenly(len(rows), most)]
 
 
 def _most(data: Rows) -> int:
@@ -285,14 +286,14 @@ def _name(data: Rows, row: int) -> str:
     return str(row_number(data, row) if data.row_names is None else data.row_names[row])
 
 
-def _sorted(columns: Sequence[str], sizes: FloatArray, data: Rows, groups: Any, **parts: Any) -> Explanation:
+def _sorted(columns: Sequence[str], sizes: FloatArray, data: Rows, groups: Any, **values: Any) -> Explanation:
     """Return the explanation with arrays of all columns, by falling size."""
     order = np.argsort(-sizes, kind="stable")
     rows, versus = (tuple(_name(data, i) for i in some) for some in groups)
-    given: dict[str, Any] = {
-        name: part[order] if isinstance(part, np.ndarray) else part for name, part in parts.items()
+    fields: dict[str, Any] = {
+        name: value[order] if isinstance(value, np.ndarray) else value for name, value in values.items()
     }
-    return Explanation(rows=rows, versus=versus, columns=tuple(columns[i] for i in order), **given)
+    return Explanation(rows=rows, versus=versus, columns=tuple(columns[i] for i in order), **fields)
 
 
 # ------------------------------------------------------------------ one row
@@ -314,12 +315,13 @@ def unusual_rows(watch: Monitor, X: Any, statistics: RowStatistics, count: int) 
     data: Rows = model._new_rows(X, limit=memory_limit_bytes(model.memory_limit))
     if data.shape[0] < FEWEST:
         return []
-    places = statistics.worst(count)
-    others = [_part(np.arange(data.shape[0]) != row, _most(data)) for row in places]
+    worst = statistics.worst(count)
+    others = [_part(np.arange(data.shape[0]) != row, _most(data)) for row in worst]
     explained = (
-        _explained_row(watch, statistics.columns, data, *one, []) for one in zip(places, others, strict=True)
+        _explained_row(watch, statistics.columns, data, *result, [])
+        for result in zip(worst, others, strict=True)
     )
-    return [one for one in explained if one.value > one.limit]
+    return [result for result in explained if result.value > result.limit]
 
 
 def _explained_row(
@@ -358,8 +360,8 @@ def _explained_row(
     )
 
 
-def _numbers(data: Rows, places: npt.NDArray[np.intp]) -> FloatArray:
-    return as_float64(dense(data.at(places))).reshape(len(places), -1)
+def _numbers(data: Rows, rows: npt.NDArray[np.intp]) -> FloatArray:
+    return as_float64(dense(data.at(rows))).reshape(len(rows), -1)
 
 
 def _linear(model: Any, data: Rows, row: int, values: FloatArray, statistic: str) -> FloatArray:
@@ -407,7 +409,7 @@ def _explained_groups(
         interval = test.confidence_interval(0.95)
     p = np.where(np.isfinite(test.pvalue), test.pvalue, 1.0)
     adjusted = stats.false_discovery_control(p)
-    means = [np.nanmean(part, axis=0) for part in (first, second)]
+    means = [np.nanmean(group, axis=0) for group in (first, second)]
     typical = np.stack([means[1], np.asarray(interval.low), np.asarray(interval.high)], axis=1)
     return _sorted(
         *(names, np.abs(contributions) if np.isfinite(value) else -p, data, (near, far)),
@@ -424,13 +426,13 @@ def _explained_groups(
 
 def _along(model: Any, first: FloatArray, second: FloatArray) -> FloatArray:
     """Return what columns contribute to the difference along Fisher's direction in the scores."""
-    parts = [_centered(model, part) for part in (first, second)]
+    groups = [_centered(model, group) for group in (first, second)]
     k = max(1, min(int(model.rank_), (len(first) + len(second) - 2) // 5))
     directions = as_float64(model.components_)[:k]
-    scores = [part @ directions.T for part in parts]
+    scores = [group @ directions.T for group in groups]
     within = sum((len(s) - 1) * np.cov(s.T).reshape(k, k) for s in scores if len(s) > 1)
     within = np.asarray(within) / max(1, sum(map(len, scores)) - 2)
-    difference = parts[0].mean(axis=0) - parts[1].mean(axis=0)
+    difference = groups[0].mean(axis=0) - groups[1].mean(axis=0)
     w = np.linalg.lstsq(within, directions @ difference, rcond=1e-10)[0]
     size = float(np.sqrt(max(w @ within @ w, 0.0)))
     return np.asarray(difference * ((w / size) @ directions)) if size > 0 else np.zeros(len(difference))

@@ -96,9 +96,9 @@ class Evidence:
         n = rows.shape[0]
         most = min(KERNEL_ROWS if self.kernel else ROWS, max(FEWEST_ROWS, ENTRIES // max(1, self.d)))
         starts = np.unique(np.asarray(evenly(max(n - 1, 1), n if n <= most else most // 4)))
-        places = np.unique(np.concatenate([starts, np.minimum(starts + 1, n - 1)])).astype(np.intp)
-        part = rows.here().picked(places)
-        values = part.in_memory()
+        rows_seen = np.unique(np.concatenate([starts, np.minimum(starts + 1, n - 1)])).astype(np.intp)
+        subset = rows.here().picked(rows_seen)
+        values = subset.in_memory()
         if not sparse.issparse(values):
             values = as_float64(values)
             full = np.isfinite(values).all(axis=1)
@@ -106,11 +106,11 @@ class Evidence:
                 values = self.model._normal_model(of_entries=True).filled(values)
                 full = np.isfinite(values).all(axis=1)
             if not full.all():
-                places, values, part = places[full], values[full], part.picked(np.flatnonzero(full))
-        self.places = places
+                rows_seen, values, subset = rows_seen[full], values[full], subset.picked(np.flatnonzero(full))
+        self.places = rows_seen
         self.values = as_float64(dense(values if len(self.columns) == self.d else values[:, self.columns]))
-        if len(places):
-            self.scores = as_float64(self.model._scores(part))[:, : self.k]
+        if len(rows_seen):
+            self.scores = as_float64(self.model._scores(subset))[:, : self.k]
         self.starts = np.flatnonzero(np.diff(self.places) == 1)
 
     @property
@@ -222,8 +222,8 @@ def relatives(e: Evidence) -> Iterator[Finding]:
         return
     calls, table = rows.in_memory(), rows.table
     if table is not None and table.genome is not None and table.feature_names is not None:
-        places = [table.genome.places.get(name, 0) for name in table.feature_names]
-        autosomes = table.genome.autosomal[places]
+        indices = [table.genome.places.get(name, 0) for name in table.feature_names]
+        autosomes = table.genome.autosomal[indices]
         calls = calls[:, autosomes] if 0 < autosomes.sum() < len(autosomes) else calls
     pairs = related(calls)
     if not pairs:
@@ -237,8 +237,8 @@ def relatives(e: Evidence) -> Iterator[Finding]:
     others = tuple(dict.fromkeys(names[pair.second] for pair in pairs))
     which = f"exclude={','.join(others)!r}" if len(others) <= MOST_EXCLUDED else "exclude"
     listing = [
-        {"first": names[one.first], "second": names[one.second], "kinship": one.kinship}
-        for one in pairs[:LISTED_PAIRS]
+        {"first": names[pair.first], "second": names[pair.second], "kinship": pair.kinship}
+        for pair in pairs[:LISTED_PAIRS]
     ]
     yield Finding(
         *("related-rows", "serious" if near else "note"),
@@ -366,8 +366,8 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
         usual, limit = float(null.mean()), float(null.mean() + ABOVE_NULL * null.std())
     if largest <= limit:
         # What few rows and columns do not show, all of them may.
-        part = Z.size < e.standardised.size or not e.whole or len(e.columns) < e.d
-        if part and (least > 1.0 or _largest(e.standardised) > _tracy_widom(*e.standardised.shape)[1]):
+        sampled = Z.size < e.standardised.size or not e.whole or len(e.columns) < e.d
+        if sampled and (least > 1.0 or _largest(e.standardised) > _tracy_widom(*e.standardised.shape)[1]):
             return
         yield Finding(
             *("no-signal", "serious"),
@@ -595,8 +595,8 @@ def confounded(e: Evidence) -> Iterator[Finding]:
 
 def _agreement(x: IntArray, y: IntArray) -> float:
     """Return the share of the rows in which groups of the finer kind name those of the coarser one."""
-    known = (x >= 0) & (y >= 0)
-    x, y = (np.unique(one[known], return_inverse=True)[1] for one in (x, y))
+    labelled = (x >= 0) & (y >= 0)
+    x, y = (np.unique(groups[labelled], return_inverse=True)[1] for groups in (x, y))
     n = len(x)
     if not n or min(x.max(), y.max()) < 1 or max(x.max(), y.max()) + 1 > n / 2:
         return 0.0
@@ -633,8 +633,8 @@ def findings(e: Evidence) -> tuple[Finding, ...]:
 
 def _without(e: Evidence, found: list[Finding]) -> bool:
     """Return whether columns dominate also without wild rows and identifiers, whose variance is no unit."""
-    rows = [one.evidence["place"] for one in found if one.code == "one-row"]
-    columns = [one.evidence["column"] for one in found if one.code == "identifier"]
+    rows = [finding.evidence["place"] for finding in found if finding.code == "one-row"]
+    columns = [finding.evidence["column"] for finding in found if finding.code == "identifier"]
     if not rows and not columns:
         return True
     kept = [j for j, name in enumerate(e.names) if name not in columns]

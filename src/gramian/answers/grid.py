@@ -78,7 +78,7 @@ def grid_sentence(
     ratios: FloatArray,
     together: int,
     scores: FloatArray | None,
-    place: Callable[[int], str],
+    where: Callable[[int], str],
 ) -> str:
     """Return what the first pattern is, or the first ones that the sample does not tell apart.
 
@@ -93,7 +93,7 @@ def grid_sentence(
         Number of the first components that the sample does not tell apart.
     scores : ndarray of shape (n, k), or None
         At times of equal steps; None where there are no such times.
-    place : callable
+    where : callable
         Returns the coordinates of a cell.
     """
     if scores is not None and together == 1 and len(ratios) > 1:
@@ -105,7 +105,7 @@ def grid_sentence(
     series = [] if scores is None else [series_of(x) for x in scores[:, :together].T]
     if together > 1:
         names = "PC1 and PC2" if together == 2 else f"PC1 to PC{together}"
-        periods = [one.period for one in series] or [0.0]
+        periods = [curve.period for curve in series] or [0.0]
         if together == 2 and min(periods) > max(periods) / SAME > 0:
             moves = f"are one moving pattern, which repeats after about {np.mean(periods):.3g} steps"
             return f"{names} (together {share}) {moves}."
@@ -113,16 +113,18 @@ def grid_sentence(
     top = int(np.abs(pattern).argmax())
     signed = pattern * np.sign(pattern[top])
     same, other = float(weight[signed > 0].sum() / weight.sum()), int(signed.argmin())
-    said, there = f"PC1 ({share}) is strongest at {place(top)}", "there"
+    sentence, there = f"PC1 ({share}) is strongest at {where(top)}", "there"
     if same >= ONE_SIGN:
         area = "cells" if (weight == weight[0]).all() else "area"
-        said = f"PC1 ({share}) has one sign over {100 * same:.0f} % of the {area}, strongest at {place(top)}"
+        sentence = (
+            f"PC1 ({share}) has one sign over {100 * same:.0f} % of the {area}, strongest at {where(top)}"
+        )
     elif -signed[other] >= OPPOSITE * signed[top]:
-        said = f"PC1 ({share}) is a contrast between {place(top)} and {place(other)}"
-        there = f"at {place(top)}"
-    for one in series:
-        rises = one.trend * np.sign(pattern[top]) > 0
-        does = [f"{'rises' if rises else 'falls'} over the whole time"] if one.trend else []
-        does += [f"repeats after about {one.period:.3g} steps"] if one.period else []
-        said += f"; {there} it {' and '.join(does)}" if does else ""
-    return f"{said}."
+        sentence = f"PC1 ({share}) is a contrast between {where(top)} and {where(other)}"
+        there = f"at {where(top)}"
+    for curve in series:
+        rises = curve.trend * np.sign(pattern[top]) > 0
+        does = [f"{'rises' if rises else 'falls'} over the whole time"] if curve.trend else []
+        does += [f"repeats after about {curve.period:.3g} steps"] if curve.period else []
+        sentence += f"; {there} it {' and '.join(does)}" if does else ""
+    return f"{sentence}."

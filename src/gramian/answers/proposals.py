@@ -75,7 +75,7 @@ MOST_IMPUTING = 8
 MOST_SHOWN, MOST_NAMED = 8, 12  # columns in a question; names of those to leave out in a line
 # Of samples beside a table: their suffixes, how many files are looked at, and bytes of one.
 SHEETS, MOST_SHEETS, LARGEST_SHEET = (".csv", ".tsv", ".txt", ".xlsx"), 20, 1 << 20
-KNOWN = {one.name for one in fields(ReadingOptions)}
+KNOWN = {field.name for field in fields(ReadingOptions)}
 ADDED = ("drop", "na_values", "exclude")  # to what a user chose
 
 
@@ -140,17 +140,19 @@ class Proposals(Members[Proposal]):
     def reading(self) -> dict[str, Any]:
         """Options of :func:`gramian.scan`."""
         result: dict[str, Any] = {}
-        for one in self.items:
-            if one.option == "drop":
-                result.setdefault("drop", []).append(one.value)
-            elif one.option in KNOWN:
-                result[one.option] = one_name(one.value) if one.option == "label" else one.value
+        for proposal in self.items:
+            if proposal.option == "drop":
+                result.setdefault("drop", []).append(proposal.value)
+            elif proposal.option in KNOWN:
+                result[proposal.option] = (
+                    one_name(proposal.value) if proposal.option == "label" else proposal.value
+                )
         return result
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of :class:`gramian.PCA` or :class:`gramian.KernelPCA`."""
-        return {one.option: one.value for one in self.items if one.option not in KNOWN}
+        return {proposal.option: proposal.value for proposal in self.items if proposal.option not in KNOWN}
 
     def only(self, keep: Callable[[Proposal], bool]) -> Proposals:
         """Return some of them.
@@ -170,7 +172,7 @@ class Proposals(Members[Proposal]):
     @property
     def active(self) -> Proposals:
         """Those that change something: without row names that a reader takes anyway."""
-        return self.only(lambda one: not one.evidence.get("automatic"))
+        return self.only(lambda proposal: not proposal.evidence.get("automatic"))
 
     def merged(self, reading: ReadingOptions) -> dict[str, Any]:
         """Return the options of reading that change something, with columns that a user leaves out.
@@ -194,15 +196,17 @@ class Proposals(Members[Proposal]):
     def lines(self) -> list[str]:
         """Return a line each; columns that are left out for one kind of reason share a line."""
         kinds: dict[Any, list[Proposal]] = {}
-        for at, one in enumerate(self.items):
-            kinds.setdefault(one.evidence["reason"] if one.option == "drop" else at, []).append(one)
+        for at, proposal in enumerate(self.items):
+            kinds.setdefault(proposal.evidence["reason"] if proposal.option == "drop" else at, []).append(
+                proposal
+            )
         return [_together(kind, some) for kind, some in kinds.items()]
 
     def question(self) -> str:
         """Return which columns may be no measures, or that one is left, in one line; else ""."""
         if self.alone:
             return f'Only "{self.alone}" is left to analyse.'
-        names = first_few(self.doubtful, lambda one: f'"{one.name}" ({one.otherwise}?)', most=MOST_SHOWN)
+        names = first_few(self.doubtful, lambda role: f'"{role.name}" ({role.otherwise}?)', most=MOST_SHOWN)
         return f"Kept, but look at {names}." if names else ""
 
     def __str__(self) -> str:
@@ -214,7 +218,7 @@ def _together(kind: Any, drops: Sequence[Proposal]) -> str:
     """Return the line of a proposal, or of columns that are left out for one kind of reason."""
     if len(drops) == 1:
         return drops[0].line()
-    names = [one.value for one in drops[:MOST_NAMED]]
+    names = [proposal.value for proposal in drops[:MOST_NAMED]]
     more = f" and {len(drops) - len(names):,} more" if len(drops) > len(names) else ""
     return f"drop={names!r}{more}: {len(drops):,} {PLURALS.get(kind, kind + 's')}, as {drops[0].why}"
 
@@ -274,8 +278,8 @@ def with_sheet(found: Proposals, scan: Scan) -> Proposals:
         return found
     seen, gone = preview_of(scan), (read["id"], *(read["drop"] or ()))
     columns = () if seen is None else seen.columns
-    samples = [one.name for one in columns if one.sample is not None and one.name not in gone]
-    near = [one for one in sorted(Path(scan.path).parent.glob("*")) if one.suffix in SHEETS]
+    samples = [column.name for column in columns if column.sample is not None and column.name not in gone]
+    near = [column for column in sorted(Path(scan.path).parent.glob("*")) if column.suffix in SHEETS]
     for path in near[:MOST_SHEETS]:
         with suppress(GramianError, OSError):
             if path.stat().st_size > LARGEST_SHEET or path.samefile(scan.path):
@@ -331,8 +335,8 @@ def proposals(
     items, changed = list[Proposal](), dict[str, Any]()
     # Each is sought in the table that those before have changed.
     for finders in ((_slips, _marks), (_odd_rows,), (_answers,), (_long,)):
-        found = [one for find in finders if (one := find(seen, reading)) is not None]
-        more = {one.option: one.value for one in found}
+        found = [proposal for find in finders if (proposal := find(seen, reading)) is not None]
+        more = {proposal.option: proposal.value for proposal in found}
         more |= {name: (*(getattr(reading, name) or ()), *more[name]) for name in ADDED if name in more}
         other = again(**changed, **more) if found and again is not None else None
         items += found
@@ -359,7 +363,7 @@ class _Table:
         self.wanted = None if reading.columns is None else set(reading.columns)
         self.doubtful: tuple[Role, ...] = ()
         self.alone, self.block = "", _block(self.free)
-        self.roles = {one.name: one for one in roles_of(seen)}
+        self.roles = {role.name: role for role in roles_of(seen)}
         self.no_measure = {
             column.name: (role.role, role.why)
             for column in self.free
@@ -377,13 +381,21 @@ class _Table:
         swapped = bool(self.swaps or self.reading.transpose)
         uses = list(self._uses(swapped))
         yield from uses
-        used = {self.reading.id, *(one.value for one in uses if one.option in ("id", "label"))}
+        used = {
+            self.reading.id,
+            *(candidate.value for candidate in uses if candidate.option in ("id", "label")),
+        }
         drops, left, whole = self._left_out(used, swapped)
         if self.wanted is None:
             self.alone = left[0].name if len(left) == 1 < self.seen.width else ""
-            kept = [self.roles[one.name] for one in left if not self.alone]
-            kept = [replace(one, otherwise=one.role) if one.name in self.no_measure else one for one in kept]
-            self.doubtful = tuple(one for one in kept if one.otherwise)
+            kept = [self.roles[candidate.name] for candidate in left if not self.alone]
+            kept = [
+                replace(candidate, otherwise=candidate.role)
+                if candidate.name in self.no_measure
+                else candidate
+                for candidate in kept
+            ]
+            self.doubtful = tuple(candidate for candidate in kept if candidate.otherwise)
         if not left:
             yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
@@ -418,18 +430,20 @@ class _Table:
         """Return the columns to leave out, those that stay, and evidence that these are parts of a whole."""
         candidates = [column for column in self.free if column.name not in used]
         drops = [] if self.wanted is not None else list(self._drops(candidates))
-        numbers = [one for one in candidates if one.sample is not None and one.distinct]
-        numbers = [one for one in numbers if self.wanted is None or one.name in self.wanted]
-        reasons = {one.value: one.evidence["reason"] for one in drops}
-        left = [one for one in numbers if one.name not in reasons]
+        numbers = [
+            candidate for candidate in candidates if candidate.sample is not None and candidate.distinct
+        ]
+        numbers = [candidate for candidate in numbers if self.wanted is None or candidate.name in self.wanted]
+        reasons = {candidate.value: candidate.evidence["reason"] for candidate in drops}
+        left = [candidate for candidate in numbers if candidate.name not in reasons]
         # Text cannot stay; numbers do where nothing else would be left, last those that name rows.
         for sure in ({"holes"}, {*reasons.values()} - {"identifier", "counter"}, {*reasons.values()}):
-            left = left or [one for one in numbers if reasons[one.name] in sure]
-        drops = [one for one in drops if one.value not in {column.name for column in left}]
+            left = left or [candidate for candidate in numbers if reasons[candidate.name] in sure]
+        drops = [candidate for candidate in drops if candidate.value not in {column.name for column in left}]
         summed = self.seen.named and self.wanted is None and not swapped and self.rows >= FEWEST
         sums, whole = _sums(left) if summed else ([], dict[str, Any]())
-        gone = {one.value for one in sums}
-        return drops + sums, [one for one in left if one.name not in gone], whole
+        gone = {candidate.value for candidate in sums}
+        return drops + sums, [candidate for candidate in left if candidate.name not in gone], whole
 
     def _transform(self, left: Sequence[Column], swapped: bool, whole: Mapping[str, Any]) -> Proposal | None:
         """Return the transform that counts, parts of a whole, or skewed amounts need."""
@@ -474,29 +488,29 @@ class _Table:
                 facts = _facts(column) | {"automatic": True}
                 return Proposal("id", column.name, f"{self._called(column)} {why}", facts)
         best: list[tuple[int, int, Column, str]] = []
-        for place, column in enumerate(free if self.rows >= FEWEST else []):
+        for index, column in enumerate(free if self.rows >= FEWEST else []):
             kind, why = self.no_measure.get(column.name, ("", ""))
             differ = column.distinct == self.rows
             if among_numbers(column):
                 continue
             if column.sample is None and not is_date(column):
-                if differ or (place == 0 and 2 * column.distinct > self.rows):
-                    best.append((0, place, column, f"has {column.distinct:,} texts in {self.rows:,} rows"))
+                if differ or (index == 0 and 2 * column.distinct > self.rows):
+                    best.append((0, index, column, f"has {column.distinct:,} texts in {self.rows:,} rows"))
             elif differ and (is_date(column) or kind == "time"):
-                best.append((2, place, column, "is a time, another one in every row"))
+                best.append((2, index, column, "is a time, another one in every row"))
             elif differ and kind in ("identifier", "counter"):
-                best.append((1, place, column, why))
+                best.append((1, index, column, why))
         if not best:
             return None
-        _, _, column, why = min(best, key=lambda one: one[:2])
+        _, _, column, why = min(best, key=lambda candidate: candidate[:2])
         return Proposal("id", column.name, f"{self._called(column)} {why}", _facts(column))
 
     def _label(self, used: set[str | None]) -> Proposal | None:
         """Return the column whose groups are few: text, a code, or zeros and ones; times come last."""
         most, best = min(MOST_GROUPS, self.rows // 2), []
-        numbers = [one for one in self.free if self.roles[one.name].role == "measure"]
-        pairs = [one for one in numbers if one.whole and one.distinct == 2 and self.seen.named]
-        for place, column in enumerate(self.free):
+        numbers = [column for column in self.free if self.roles[column.name].role == "measure"]
+        pairs = [column for column in numbers if column.whole and column.distinct == 2 and self.seen.named]
+        for index, column in enumerate(self.free):
             role = self.roles[column.name]
             if column.name in used or (self.wanted is not None and column.name in self.wanted):
                 continue
@@ -511,10 +525,10 @@ class _Table:
             few = self.rows // FEW_ROWS if rank == MANY else most
             if 2 <= column.distinct <= few and 2 * column.missing <= self.rows:
                 doubt = role.confidence if rank == PAIRS else 0.0
-                best.append(((rank, column.distinct > FEW_GROUPS, doubt, place), column))
+                best.append(((rank, column.distinct > FEW_GROUPS, doubt, index), column))
         if not best:
             return None
-        _, column = min(best, key=lambda one: one[0])
+        _, column = min(best, key=lambda column: column[0])
         why = f'"{column.name}" names {column.distinct} groups of rows'
         return Proposal("label", column.name, why, _facts(column))
 
@@ -538,7 +552,9 @@ class _Table:
                 )
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 others = [
-                    one for one in self.free if one.sample is not None and one.name not in self.no_measure
+                    column
+                    for column in self.free
+                    if column.sample is not None and column.name not in self.no_measure
                 ]
                 if share > MOST_HOLES or not _is_determined(column, others):
                     kind, why = "holes", f"has no value in {percent(share)} of the rows"
@@ -554,26 +570,29 @@ class _Table:
         """Yield the few columns beside many that are neighbours on an axis, or answers of one scale."""
         names = {column.name for column in numbers}
         along, what = {name for name in names if is_number(name)}, "columns along an axis"
-        if len(along) < AXIS or column_axis([one.name for one in numbers if one.name in along]) is None:
+        if (
+            len(along) < AXIS
+            or column_axis([column.name for column in numbers if column.name in along]) is None
+        ):
             along, what = _of_one_scale(numbers)
         if self.seen.named and 0 < len(names - along) <= min(MOST_ODD, len(along) - 1):
-            for column in (one for one in numbers if one.name not in along):
+            for column in (column for column in numbers if column.name not in along):
                 why = f'"{column.name}" is none of the {len(along):,} {what}'
                 yield Proposal("drop", column.name, why, _facts(column, "odd"))
 
     def _is_swapped(self) -> bool:
         """Return whether rows are genes, and columns samples."""
         column = next(
-            (one for one in self.free if self.names_rows and one.name == self.names_rows.value), None
+            (column for column in self.free if self.names_rows and column.name == self.names_rows.value), None
         )
-        numbers = [one for one in self.free if one.sample is not None]
-        numbers = [one for one in numbers if not self.block or one.name in self.block]
+        numbers = [column for column in self.free if column.sample is not None]
+        numbers = [column for column in numbers if not self.block or column.name in self.block]
         if column is None or column.sample is not None or len(numbers) < 3:
             return False
         genes = are_variables(column.first) or bool(self.block)
         # "symbol" names shares too, and "Probe" is German for sample: samples have one unit.
         genes |= any(map(GENES.fullmatch, tokens(column.name))) and self._units(numbers)[0] is None
-        samples = sum(bool(re.fullmatch(SAMPLES, one.name, re.IGNORECASE)) for one in numbers)
+        samples = sum(bool(re.fullmatch(SAMPLES, column.name, re.IGNORECASE)) for column in numbers)
         return bool(genes or (samples > 0.8 * len(numbers) and self.rows > 2 * len(numbers)))
 
     # ------------------------------------------------------------ numbers
@@ -592,7 +611,7 @@ class _Table:
         names = {self._called(column): column.name for column in used}
         sample, why, evidence = _sample(used), "", dict[str, Any]()
         if not counts:
-            why, evidence = unit_difference(list(names), values, sample, [one.unit for one in used])
+            why, evidence = unit_difference(list(names), values, sample, [column.unit for column in used])
         ratio = float(values.max() / (values.min() or 1.0))
         if not why and ratio >= THRICE and self.seen.named and different_quantities(list(names), sample):
             why = f"deviations of columns differ {ratio:,.0f}-fold, and nothing says that they share a unit"
@@ -629,11 +648,11 @@ class _Table:
             yield _imputing(_sample(used, deviations, IMPUTED), self.rows)
 
     def _can_impute(self, used: Sequence[Column]) -> bool:
-        asked = self.parameters
-        number = asked.get("n_components", 2)
+        parameters = self.parameters
+        number = parameters.get("n_components", 2)
         whole = isinstance(number, int) and 1 <= number < min(self.rows - 1, len(used))
-        plainly = asked.get("center") is not False and asked.get("max_rmse") is None
-        solver = asked.get("solver") in (None, "auto", "covariance", "krylov")
+        plainly = parameters.get("center") is not False and parameters.get("max_rmse") is None
+        solver = parameters.get("solver") in (None, "auto", "covariance", "krylov")
         return self.every and whole and plainly and solver and len(used) >= 3 and self.rows >= FEWEST
 
 
@@ -642,9 +661,9 @@ class _Table:
 
 def _of_one_scale(columns: Sequence[Column]) -> tuple[set[str], str]:
     """Return the columns of answers, whole numbers up to a small one, if others are far beyond."""
-    ranges = {one.name: (one.low or 0.0, one.high or 0.0) for one in columns if one.whole}
+    ranges = {column.name: (column.low or 0.0, column.high or 0.0) for column in columns if column.whole}
     (low, high), count = Counter(ranges.values()).most_common(1)[0] if ranges else ((0.0, 0.0), 0)
-    beyond = [one.low for one in columns if (one.high or 0.0) > BEYOND * high]
+    beyond = [column.low for column in columns if (column.high or 0.0) > BEYOND * high]
     no_counts = low == 1 or all(least is not None and least > high for least in beyond)  # counts begin at 0
     if count < RATED or low not in (0, 1) or not low + 1 < high <= HIGHEST or not (beyond and no_counts):
         return set(), ""
@@ -662,7 +681,7 @@ def among_numbers(column: Column) -> str:
 
 def correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
     """Return the correlations of a vector with columns; 0 with constant ones."""
-    x, Y = (one / (np.abs(one).max(axis=0, keepdims=True) + (one == 0).all(axis=0)) for one in (x, Y))
+    x, Y = (array / (np.abs(array).max(axis=0, keepdims=True) + (array == 0).all(axis=0)) for array in (x, Y))
     x, Y = x - x.mean(), Y - Y.mean(axis=0)
     norms = np.sqrt((x @ x) * (Y**2).sum(axis=0))
     return np.asarray(np.divide(x @ Y, norms, out=np.zeros(Y.shape[1]), where=norms > 0))
@@ -688,17 +707,20 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
     ends = np.flatnonzero(np.diff(products[order]) > NEAR) + 1
     for group in map(np.sort, np.split(order, ends)):
         for i, first in enumerate(group[:-1].tolist()):
-            later, one = group[i + 1 :], X[:, first]
-            equal = np.abs(X[:, later] - np.sign(one @ X[:, later]) * one[:, None]).max(axis=0) <= COPY
+            later, reference = group[i + 1 :], X[:, first]
+            equal = (
+                np.abs(X[:, later] - np.sign(reference @ X[:, later]) * reference[:, None]).max(axis=0)
+                <= COPY
+            )
             equal &= (holes[:, later] == holes[:, [first]]).all(axis=0)
             if first not in out:
                 out |= {j: first for j in later[equal].tolist() if j not in out}
     for j, first in sorted(out.items()):
-        column, of = some[j], some[first].name
+        column, original = some[j], some[first].name
         same = np.array_equal(sample[:, first], sample[:, j], equal_nan=True)
         how = "is the same as" if same else "is a multiple of, plus a constant:"
-        why = f'"{column.name}" {how} "{of}"'
-        yield Proposal("drop", column.name, why, {**_facts(column, "copy"), "of": of})
+        why = f'"{column.name}" {how} "{original}"'
+        yield Proposal("drop", column.name, why, {**_facts(column, "copy"), "of": original})
 
 
 def _sums(columns: Sequence[Column]) -> tuple[list[Proposal], dict[str, Any]]:
@@ -707,18 +729,21 @@ def _sums(columns: Sequence[Column]) -> tuple[list[Proposal], dict[str, Any]]:
         return [], {}
     sizes, drops = np.nansum(sample, axis=0), list[Proposal]()
     out, used = set[int](), set[int]()
-    for one in parts.sums(sample):
-        about = "" if one.exact else "about "
-        if one.total is not None and len(one.parts) == len(columns):
-            return [], {"sum": f"{about}{one.total:.6g}", "zeros": sum(each.low == 0 for each in columns)}
-        at = max(one.parts, key=lambda j: sizes[j]) if one.column is None else one.column
-        rest = sorted({*one.parts} - {at})
-        if at in out or (out & {*rest} and (at in used or one.total is not None)):
+    for equation in parts.sums(sample):
+        about = "" if equation.exact else "about "
+        if equation.total is not None and len(equation.parts) == len(columns):
+            return [], {
+                "sum": f"{about}{equation.total:.6g}",
+                "zeros": sum(each.low == 0 for each in columns),
+            }
+        at = max(equation.parts, key=lambda j: sizes[j]) if equation.column is None else equation.column
+        rest = sorted({*equation.parts} - {at})
+        if at in out or (out & {*rest} and (at in used or equation.total is not None)):
             continue  # what it follows from was left out itself
         out, used = out | {at}, used | {*rest}
         names = ("the sum of " if len(rest) > 1 else "") + _quoted(columns[j].name for j in rest)
-        how = names if one.total is None else f"{one.total:.6g} minus {names}"
-        kind = "total" if one.total is None else "remainder"
+        how = names if equation.total is None else f"{equation.total:.6g} minus {names}"
+        kind = "total" if equation.total is None else "remainder"
         facts = _facts(columns[at], kind) | {"of": [columns[j].name for j in rest]}
         drops.append(Proposal("drop", columns[at].name, f'"{columns[at].name}" is {about}{how}', facts))
     return drops, {}
@@ -746,17 +771,21 @@ def _normality(x: FloatArray) -> float:
 def _transformed(columns: Sequence[Column], kind: Any) -> list[Column]:
     X = with_transform(Table(_sample(columns)), kind).values
     deviations = np.nanstd(X, axis=0, ddof=1).tolist()
-    return [replace(one, sample=x, deviation=s) for one, x, s in zip(columns, X.T, deviations, strict=True)]
+    return [
+        replace(column, sample=x, deviation=s) for column, x, s in zip(columns, X.T, deviations, strict=True)
+    ]
 
 
 def _block(columns: Sequence[Column]) -> list[str]:
     """Return the columns of one quantity of proteins, of several of each sample; none in other tables."""
     blocks: dict[str, dict[str, str]] = {}
-    for name in (one.name for one in columns if one.sample is not None):
+    for name in (column.name for column in columns if column.sample is not None):
         for cut in re.finditer(r"[\s._]+", name):
             blocks.setdefault(name[: cut.start()].casefold(), {})[name[cut.end() :]] = name
     alike = Counter(frozenset(block) for block in blocks.values())
-    several = {one: some for one, some in blocks.items() if len(some) >= 3 and alike[frozenset(some)] > 1}
+    several = {
+        column: some for column, some in blocks.items() if len(some) >= 3 and alike[frozenset(some)] > 1
+    }
 
     def rank(prefix: str) -> tuple[int, int]:
         found = [BLOCKS.index(word) for word in tokens(prefix) if word in BLOCKS]
@@ -769,7 +798,10 @@ def _block(columns: Sequence[Column]) -> list[str]:
 def _is_determined(column: Column, others: Sequence[Column]) -> bool:
     """Return whether another column says something about the entries that a column lacks."""
     assert column.sample is not None
-    there, X = np.isfinite(column.sample), _sample([one for one in others if one is not column] or [column])
+    there, X = (
+        np.isfinite(column.sample),
+        _sample([other for other in others if other is not column] or [column]),
+    )
     X = X[there][:, np.isfinite(X[there]).any(axis=0)]
     if len(X) < FEWEST or len(others) < 2 or not X.size:
         return False
@@ -781,7 +813,9 @@ def _is_determined(column: Column, others: Sequence[Column]) -> bool:
 def _are_counts(columns: Sequence[Column]) -> bool:
     """Return whether all columns are whole, not negative, and most of them skewed without an upper end."""
     varying = [column for column in columns if column.distinct > 1]
-    if not varying or not all(one.whole and one.low is not None and one.low >= 0 for one in varying):
+    if not varying or not all(
+        column.whole and column.low is not None and column.low >= 0 for column in varying
+    ):
         return False
     sample = _sample(varying)
     sample = sample[:, np.nanmin(sample, axis=0) < np.nanmax(sample, axis=0)]  # of some rows, or finite
@@ -829,33 +863,33 @@ def _skewness(X: FloatArray) -> Any:
 def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return what stands for missing values in columns of numbers: few texts, codes, and infinity."""
     wanted, few, chosen = _free(seen, reading), max(1, MARKED * seen.rows), set(reading.na_values or ())
-    free = [one for one in seen.columns if one.name in wanted]
+    free = [column for column in seen.columns if column.name in wanted]
     texts = [name for name, some in seen.marks.items() if name in wanted and sum(some.values()) <= few]
     times = sum((Counter(seen.marks[name]) for name in texts), Counter[str]())
     but = " and ".join(f'"{text}" ({counted(n, "time")})' for text, n in times.items())
-    parts, found, block = [(texts, "are", f"numbers but for {but}")], [*times], _block(free)
-    zeros = [one.name for one in free if one.name in block and one.low == 0 and "0" not in chosen]
+    clauses, found, block = [(texts, "are", f"numbers but for {but}")], [*times], _block(free)
+    zeros = [column.name for column in free if column.name in block and column.low == 0 and "0" not in chosen]
     if zeros:
-        parts.append((zeros, "have", '0, which means "not measured" in tables of proteins'))
+        clauses.append((zeros, "have", '0, which means "not measured" in tables of proteins'))
         found.append("0")
     for code, names in _codes(free, chosen).items():
-        elsewhere = _have(code, [one for one in free if one.name not in names])
+        elsewhere = _have(code, [column for column in free if column.name not in names])
         but = f" (a value like others in {_quoted(elsewhere)})" if elsewhere else ""
         apart = "apart from all other values, as a code of missing ones"
-        parts.append((names, "have", f"{code}, {apart}{but}"))
+        clauses.append((names, "have", f"{code}, {apart}{but}"))
         found += [f"{name}={code}" for name in names] if elsewhere else [code]
-    infinite = [] if chosen.intersection(INFINITE) else [(one.name, one.infinite) for one in free]
+    infinite = [] if chosen.intersection(INFINITE) else [(column.name, column.infinite) for column in free]
     beyond = {name: int(np.bitwise_count(bits).sum()) for name, bits in infinite if bits is not None}
-    parts.append(([*beyond], "have", counted(sum(beyond.values()), "infinite value")))
+    clauses.append(([*beyond], "have", counted(sum(beyond.values()), "infinite value")))
     of_one = {"are": "is", "have": "has"}
-    said = (
+    sentences = (
         f"{_quoted(some)} {of_one[verb] if len(some) == 1 else verb} {what}"
-        for some, verb, what in parts
+        for some, verb, what in clauses
         if some
     )
     found += INFINITE if beyond else ()
-    columns = list(dict.fromkeys(name for some, *_ in parts for name in some))
-    return Proposal("na_values", found, "; ".join(said), {"columns": columns}) if found else None
+    columns = list(dict.fromkeys(name for some, *_ in clauses for name in some))
+    return Proposal("na_values", found, "; ".join(sentences), {"columns": columns}) if found else None
 
 
 def _slips(seen: Preview, reading: ReadingOptions) -> Proposal | None:
@@ -875,7 +909,7 @@ def _slips(seen: Preview, reading: ReadingOptions) -> Proposal | None:
 
 def _free(seen: Preview, reading: ReadingOptions) -> set[str]:
     """Return columns that may be numbers."""
-    wanted = {one.name for one in seen.columns} if reading.columns is None else set(reading.columns)
+    wanted = {column.name for column in seen.columns} if reading.columns is None else set(reading.columns)
     return wanted.difference(reading.label_columns, (reading.id, reading.weights), reading.drop or ())
 
 
@@ -885,7 +919,7 @@ def _odd_rows(seen: Preview, reading: ReadingOptions) -> Proposal | None:
         return None
     if _Table(seen, "pca", reading, {}).swaps:  # rows would be others
         return None
-    why = first_few(seen.odd_rows, lambda one: f'"{one[1]}" {one[2]}', most=MOST_SHOWN)
+    why = first_few(seen.odd_rows, lambda row: f'"{row[1]}" {row[2]}', most=MOST_SHOWN)
     entries = [f"{name}={value}" for name, value, _ in seen.odd_rows]
     return Proposal("exclude", entries, why, {"columns": list({name: None for name, *_ in seen.odd_rows})})
 
@@ -902,7 +936,11 @@ def _codes(columns: Sequence[Column], chosen: Collection[str]) -> dict[str, list
 
 def _have(code: str, columns: Iterable[Column]) -> list[str]:
     """Return the columns that have a number."""
-    return [one.name for one in columns if one.sample is not None and (one.sample == float(code)).any()]
+    return [
+        column.name
+        for column in columns
+        if column.sample is not None and (column.sample == float(code)).any()
+    ]
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -919,12 +957,12 @@ def _with_infinite_missing(column: Column) -> Column:
 def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return the pivot of a table that names a variable in each row."""
     chosen = ("columns", "id", "label", "drop", "weights", "transpose", "pivot")
-    if seen.long is None or any(getattr(reading, one) for one in chosen):
+    if seen.long is None or any(getattr(reading, option) for option in chosen):
         return None
     id, variable, value = seen.long
     why = f'each row has one value, of the variable that "{variable}" names'
     if YEAR.fullmatch(value):
-        (year,) = (one for one in seen.columns if one.name == value)
+        (year,) = (option for option in seen.columns if option.name == value)
         why = (
             f'each row has a variable that "{variable}" names, and a column for each year. {value} has most'
             f' values, in {percent(1 - year.missing / seen.rows)} of rows; "{id},{variable}" takes all years'
@@ -936,7 +974,7 @@ def _answers(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return the ordered answers in words that several columns have."""
     (order, names), chosen = seen.answers, ("columns", "answers", "transpose", "pivot")
     free = {*names} - {*reading.label_columns, reading.id, *(reading.drop or ())}
-    if len(free) < 2 or any(getattr(reading, one) for one in chosen):
+    if len(free) < 2 or any(getattr(reading, option) for option in chosen):
         return None
     why = f"{len(names)} columns, such as {_quoted(names[:1])}, hold answers of one scale: 1 to {len(order)}"
     return Proposal("answers", list(order), why, {"columns": list(names)})

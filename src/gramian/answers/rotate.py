@@ -183,16 +183,16 @@ class Rotation(Tabulated):
         """Return which columns go together: those whose largest loading is on one rotated component."""
         result, sizes = [], np.abs(self.loadings)
         for j, ratio in enumerate(self.ratio.tolist()):
-            own = np.flatnonzero((sizes.argmax(axis=1) == j) & (sizes[:, j] >= LARGE * sizes[:, j].max()))
-            first = own[np.argsort(-sizes[own, j], kind="stable")]
+            columns = np.flatnonzero((sizes.argmax(axis=1) == j) & (sizes[:, j] >= LARGE * sizes[:, j].max()))
+            first = columns[np.argsort(-sizes[columns, j], kind="stable")]
             up = self.loadings[first, j] > 0
             rising, falling = ([self.columns[i] for i in some] for some in (first[up], first[~up]))
             if len(first) > 1:
                 others = (
                     f", where {listed(falling)} fall{'s' * (len(falling) == 1)}" if falling else " together"
                 )
-                said = f"{listed(rising)} rise{'s' * (len(rising) == 1)}{others}"
-                result.append(f"{said} ({self.names[j]}, {percent(ratio)} of the variance).")
+                sentence = f"{listed(rising)} rise{'s' * (len(rising) == 1)}{others}"
+                result.append(f"{sentence} ({self.names[j]}, {percent(ratio)} of the variance).")
         return result or ["No columns go together: each has a rotated component of its own."]
 
     def scores(self, X: Any) -> FloatArray:

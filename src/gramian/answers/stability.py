@@ -293,22 +293,22 @@ def stability(
     off = drawn - _scales(values, total)
     # Replicates without the one row that makes a variance state far too small an error.
     halves = np.minimum(errors[:, 0] * _reach(off / drawn_errors, level), 2 * _reach(off, level))
-    known = np.append(values, separable(model)[k:] if k == model.n_components_ else [])
+    spectrum = np.append(values, separable(model)[k:] if k == model.n_components_ else [])
     ends, stated = np.full((2, k, 2), np.nan), _stated(n, k)
     if stated:
-        may_equal = reaches(known, stated, n - 1.0)
-        ends[:, :stated] = _ranges(_scales(known, total), halves[:, :stated], may_equal)
+        may_equal = reaches(spectrum, stated, n - 1.0)
+        ends[:, :stated] = _ranges(_scales(spectrum, total), halves[:, :stated], may_equal)
     unit = isinstance(model.scale, str) and model.scale == "unit" and total > 0
-    runs, next_separated = grouped(known, k, n - 1.0)
+    runs, next_separated = grouped(spectrum, k, n - 1.0)
     alone = np.array([len(run) == 1 for run in runs for _ in run], dtype=bool)
     alone[k - 1 :] &= next_separated is not False
     cosines = np.abs(np.einsum("bkd,kd->bk", loadings, P))
     turned = (cosines < math.sqrt(0.5)).mean(axis=0)
-    own = alone & (turned < TURNED) & (np.arange(k) < stated)
+    separated = alone & (turned < TURNED) & (np.arange(k) < stated)
     # Component by component: quantiles copy what they sort.
     reach = np.array([_reach(loadings[:, j] - P[j], level) for j in range(k)]).reshape(*P.shape, 1)
     between = np.clip(P[..., None] + reach * [-1.0, 1.0], -1.0, 1.0)
-    between[~own] = np.nan
+    between[~separated] = np.nan
     return Stability(
         variances=values,
         variance_intervals=np.exp(np.minimum(ends[0], math.log(total) if unit else LARGE)),
@@ -318,7 +318,7 @@ def stability(
         loading_intervals=between,
         agreement=cosines.mean(axis=0),
         turned=turned,
-        separated=own,
+        separated=separated,
         groups=runs,
         group_agreement=np.array([_agreement(loadings, P, slice(run.start, run.stop)) for run in runs]),
         next_separated=next_separated,
@@ -431,7 +431,10 @@ class _Resampled:
         lengths = np.einsum("bnp,bnp->bn", C, C) / unit - 1.0
         of_odds = of_log - (1 - power) * lengths[..., None]
         of_odds /= np.maximum(1.0 - values / unit, LEAST)[:, None, :]
-        errors = [np.sqrt(np.einsum("bn,bnk->bk", counts, part * part)) / n for part in (of_log, of_odds)]
+        errors = [
+            np.sqrt(np.einsum("bn,bnk->bk", counts, deviation * deviation)) / n
+            for deviation in (of_log, of_odds)
+        ]
         # Rows of equal distances have none at all.
         return np.asarray(np.maximum(errors, SMALLEST * np.sqrt(2.0 / n)))
 
@@ -461,7 +464,7 @@ def _imputed_anew(unfitted: PCA, rows: FloatArray, k: int, counts: FloatArray) -
     unit = total or 1.0
     ratios = (scores**2 + spread) / np.maximum(values, LEAST * unit)
     of_odds = (ratios - squares[:, None] / unit) / np.maximum(1.0 - values / unit, LEAST)
-    errors = [np.sqrt(counts @ part**2) / counts.sum() for part in (ratios - 1.0, of_odds)]
+    errors = [np.sqrt(counts @ deviation**2) / counts.sum() for deviation in (ratios - 1.0, of_odds)]
     least = SMALLEST * math.sqrt(2.0 / counts.sum())
     directions = as_float64(model.components_)[None]
     return values[None], np.array([total]), directions, np.maximum(errors, least)[:, None]
@@ -470,22 +473,22 @@ def _imputed_anew(unfitted: PCA, rows: FloatArray, k: int, counts: FloatArray) -
 def _replicated(
     replicates: Callable[[FloatArray], Replicates],
     draw: Callable[[], FloatArray],
-    parts: list[slice],
+    chunks: list[slice],
     P: FloatArray,
     equal: list[Any],
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return scales of variances and ratios of replicates, their errors, and directions as in the model."""
-    count = parts[-1].stop
+    count = chunks[-1].stop
     scales, errors = np.empty((2, count, 2, len(P)))
     loadings = np.empty((count, *P.shape))
     with progress.shows_progress("stability"):
-        for part in parts:
-            progress.report(f"replicate {part.start + 1} of {count}", "replicate", part.start, count)
-            counts = np.array([draw() for _ in range(part.start, part.stop)])
+        for chunk in chunks:
+            progress.report(f"replicate {chunk.start + 1} of {count}", "replicate", chunk.start, count)
+            counts = np.array([draw() for _ in range(chunk.start, chunk.stop)])
             variances, totals, directions, several = replicates(counts)
-            scales[part] = np.moveaxis(_scales(variances, totals[:, None]), 0, 1)
-            errors[part] = np.moveaxis(several, 0, 1)
-            loadings[part] = [_aligned(one, P, equal) for one in directions]
+            scales[chunk] = np.moveaxis(_scales(variances, totals[:, None]), 0, 1)
+            errors[chunk] = np.moveaxis(several, 0, 1)
+            loadings[chunk] = [_aligned(direction, P, equal) for direction in directions]
     return scales, errors, loadings
 
 
@@ -569,7 +572,7 @@ def _equal(model: PCA, k: int) -> list[Any]:
     certificate = model.certificate_
     bounds = None if certificate is None else certificate.directions
     first = np.arange(k) if bounds is None else bounds.first[:k]
-    return [np.flatnonzero(first == one) for one in np.unique(first)]
+    return [np.flatnonzero(first == value) for value in np.unique(first)]
 
 
 def _aligned(directions: FloatArray, P: FloatArray, groups: list[Any]) -> FloatArray:

@@ -409,23 +409,23 @@ def _documented(name: str, function: Callable[..., Any]) -> str:
 
     Of several places the first is taken. A parameter that only one of them has is said to be of that one.
     """
-    places = getattr(function, "settings", {}).get("documented", {})
-    found = {what: texts[name] for what, place in places.items() if name in (texts := docstring(place))}
+    documented = getattr(function, "settings", {}).get("documented", {})
+    found = {what: texts[name] for what, source in documented.items() if name in (texts := docstring(source))}
     if not found:
         raise TypeError(f"The docstring of {function.__qualname__} says nothing of {name}.")
     what, text = next(iter(found.items()))
-    return text if len(found) == len(places) or not what else f"{what}: {text[0].lower()}{text[1:]}"
+    return text if len(found) == len(documented) or not what else f"{what}: {text[0].lower()}{text[1:]}"
 
 
 @cache
-def docstring(place: str) -> dict[str, str]:
+def docstring(path: str) -> dict[str, str]:
     """Return the first sentence of each parameter in the docstring of a class or function.
 
     It is read from the source, because importing an estimator takes ten times as long.
 
     Parameters
     ----------
-    place : str
+    path : str
         Module and name, such as "gramian.models.pca.estimator:PCA".
 
     Examples
@@ -433,10 +433,10 @@ def docstring(place: str) -> dict[str, str]:
     >>> docstring("gramian.models.pca.estimator:PCA")["ddof"]
     'Variances divide by n_samples - ddof, or the sum of the weights less ddof.'
     """
-    module, _, name = place.partition(":")
+    module, _, name = path.partition(":")
     source = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text(encoding="utf-8")
     whole = re.search(rf'^(?:class|def) {name}\b.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
-    assert whole is not None, place
+    assert whole is not None, path
     texts = _sections(inspect.cleandoc(whole[1]))
     return {name: re.split(r"(?<=[.])\s+(?=[A-Z\"])", about["help"])[0] for name, about in texts.items()}
 
@@ -551,20 +551,20 @@ class Verb:
     @cached_property
     def inputs(self) -> tuple[Parameter, ...]:
         """The models and data that it takes."""
-        return tuple(one for one in parameters_of(self.function) if isinstance(one.about, Input))
+        return tuple(param for param in parameters_of(self.function) if isinstance(param.about, Input))
 
     @cached_property
     def parts(self) -> dict[str, Callable[..., Any]]:
         """The functions whose results it takes, by the names of its parameters."""
         found = parameters_of(self.function)
-        return {one.name: one.about.function for one in found if isinstance(one.about, Of)}
+        return {param.name: param.about.function for param in found if isinstance(param.about, Of)}
 
     @cached_property
     def options(self) -> dict[str, Parameter]:
         """The options of the verb and of the functions whose results it takes, without those of reading."""
         functions = (*self.parts.values(), self.function)
-        found = [one for function in functions for one in parameters_of(function)]
-        return {one.name: one for one in found if isinstance(one.about, Option)}
+        found = [param for function in functions for param in parameters_of(function)]
+        return {param.name: param for param in found if isinstance(param.about, Option)}
 
     @cached_property
     def outputs(self) -> tuple[Output, ...]:
@@ -573,13 +573,13 @@ class Verb:
         returned = getattr(inspect.signature(self.function).return_annotation, "__metadata__", ())
         return tuple(output._replace(**texts.get(output.name, {})) for output in returned)
 
-    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return options as Python has them, checked, of texts that were given."""
         result = {}
-        for name, value in given.items():
-            if (one := self.options.get(name)) is not None:
-                result[name] = one.value(value)
-                one.check(result[name])
+        for name, value in arguments.items():
+            if (param := self.options.get(name)) is not None:
+                result[name] = param.value(value)
+                param.check(result[name])
         return result
 
     def require_label(self, there: bool) -> None:
@@ -617,27 +617,27 @@ class Verb:
         self.built(values)  # which refuses options that do not go together
         opened: dict[str, Any] = {}
         whole = model = None
-        for one in self.inputs:
-            if one.about.kind == "model":
-                found = read(one, None, None)
+        for param in self.inputs:
+            if param.about.kind == "model":
+                found = read(param, None, None)
                 kept = found if self.adds_earlier_rows else expanded(found)[0]
-                opened[one.name] = kept if one.about.whole or kept is None else mapping_of(kept)
+                opened[param.name] = kept if param.about.whole or kept is None else mapping_of(kept)
                 if model is None:
-                    whole, model = found, opened[one.name]
+                    whole, model = found, opened[param.name]
         if self.check is not None:
-            models = [mapping_of(opened[one.name]) for one in self.inputs if one.about.kind == "model"]
+            models = [mapping_of(opened[param.name]) for param in self.inputs if param.about.kind == "model"]
             self.check(values, *models)
-        for one in sorted(self.inputs, key=lambda one: one.about.kind != "gallery"):
-            kind = one.about.kind
+        for param in sorted(self.inputs, key=lambda param: param.about.kind != "gallery"):
+            kind = param.about.kind
             if kind == "data":
-                streamed = one.about.streamed
+                streamed = param.about.streamed
                 streamed = streamed(values) if callable(streamed) else streamed
                 limit = self._limit(values, model) if streamed else None
-                table = read(one, None if whole is None else reader_of(whole), limit)
+                table = read(param, None if whole is None else reader_of(whole), limit)
                 self.require_label(table is None or table.labels is not None)
-                opened[one.name] = table if self.adds_earlier_rows else expanded(whole, table)[1]
+                opened[param.name] = table if self.adds_earlier_rows else expanded(whole, table)[1]
             elif kind in ("gallery", "faces"):
-                opened[one.name] = read(one, model, None)
+                opened[param.name] = read(param, model, None)
         return opened
 
     def _limit(self, values: Mapping[str, Any], model: Any) -> int:
@@ -662,18 +662,18 @@ def _taken(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str,
     return {name: values[name] for name in inspect.signature(function).parameters if name in values}
 
 
-def form_field(one: Parameter) -> dict[str, Any]:
+def form_field(param: Parameter) -> dict[str, Any]:
     """Return a field of a form, as JSON."""
     kinds = (("flag", bool), ("integer", int), ("number", float))
-    plain = next((word for word, kind in kinds if kind in one.kinds), "text")
+    plain = next((word for word, kind in kinds if kind in param.kinds), "text")
     return {
-        "name": one.name,
-        "kind": "choice" if one.is_choice else plain if len(one.kinds - {NoneType}) == 1 else "text",
-        "choices": list(one.choices) if one.is_choice else [],
-        "suggestions": [*one.about.suggestions, *([] if one.is_choice else one.choices)],
-        "default": None if one.required else one.default,
-        "usual": one.usual,
-        "help": one.help,
+        "name": param.name,
+        "kind": "choice" if param.is_choice else plain if len(param.kinds - {NoneType}) == 1 else "text",
+        "choices": list(param.choices) if param.is_choice else [],
+        "suggestions": [*param.about.suggestions, *([] if param.is_choice else param.choices)],
+        "default": None if param.required else param.default,
+        "usual": param.usual,
+        "help": param.help,
     }
 
 
@@ -725,7 +725,7 @@ def _as_text(value: Any) -> str:
     """Return a value as the command line has it; names that contain a comma are quoted."""
     if not isinstance(value, tuple | list):
         return "none" if value is None else str(value)
-    if not all(isinstance(one, str) for one in value):
+    if not all(isinstance(item, str) for item in value):
         return ("x" if isinstance(value, tuple) else ",").join(map(str, value))
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(value)

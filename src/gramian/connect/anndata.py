@@ -106,10 +106,10 @@ def pca(
     >>> adata.obsm["X_pca"].shape, adata.varm["PCs"].shape  # doctest: +SKIP
     ((30, 3), (8, 3))
     """
-    if known := {name: ELSEWHERE[name] for name in parameters if name in ELSEWHERE}:
-        advice = "; ".join(f"{name}: {what}" for name, what in known.items())
+    if elsewhere := {name: ELSEWHERE[name] for name in parameters if name in ELSEWHERE}:
+        advice = "; ".join(f"{name}: {what}" for name, what in elsewhere.items())
         raise InputTypeError(
-            f"gramian.connect.anndata.pca does not support {', '.join(known)}.", f"{advice}."
+            f"gramian.connect.anndata.pca does not support {', '.join(elsewhere)}.", f"{advice}."
         )
     if not hasattr(adata, "obsm"):
         problem = f"adata is a {type(adata).__name__}, not an AnnData."

@@ -133,9 +133,9 @@ def scores_type(operator: Any) -> None:
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     count = len(operator.raw_operator.get_feature_names_out())
-    given = operator.inputs[0].type
-    kind = DoubleTensorType if isinstance(given, DoubleTensorType) else FloatTensorType
-    operator.outputs[0].type = kind([given.shape[0] if given.shape else None, count])
+    input_type = operator.inputs[0].type
+    kind = DoubleTensorType if isinstance(input_type, DoubleTensorType) else FloatTensorType
+    operator.outputs[0].type = kind([input_type.shape[0] if input_type.shape else None, count])
 
 
 def convert(scope: Any, operator: Any, container: Any) -> None:
@@ -351,8 +351,8 @@ def kernel_values(graph: Graph, bound: Evaluator, rows: str, nodes: FloatArray) 
     kernel = bound.kernel
     if type(kernel) not in KERNELS:
         names = sorted(kind.name for kind in KERNELS)
-        known = f"Kernels that are: {', '.join(names)}."
-        raise ParameterError("kernel", kernel, "is not exported to ONNX", known)
+        supported = f"Kernels that are: {', '.join(names)}."
+        raise ParameterError("kernel", kernel, "is not exported to ONNX", supported)
     return KERNELS[type(kernel)](graph, bound, rows, nodes)
 
 
@@ -424,7 +424,7 @@ def _joined(operator: str, number: str = "") -> Write:
 
     def write(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
         numbers = [np.array(float(getattr(bound.kernel, number)))] if number else []
-        return graph(operator, *(kernel_values(graph, part, rows, nodes) for part in bound.parts), *numbers)
+        return graph(operator, *(kernel_values(graph, term, rows, nodes) for term in bound.parts), *numbers)
 
     return write
 

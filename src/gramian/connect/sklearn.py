@@ -268,11 +268,11 @@ class KernelPCA(ExportsToONNX, Deferring, sklearn.decomposition.KernelPCA):  # t
         rows = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
         self.gamma_ = 1 / rows.shape[1] if self.gamma is None else self.gamma
         count = None if self.n_components is None else min(int(self.n_components), rows.shape[0])
-        asked = {name: getattr(self, name) for name in ("kernel", "degree", "coef0", "random_state")}
-        asked["gamma"] = self.gamma_ if self.kernel in WITH_GAMMA else None
-        asked["kernel_params"] = self.kernel_params if callable(self.kernel) else None
-        asked |= {"solver": SOLVER_OF.get(self.eigen_solver, "auto"), "tol": self.tol or None}
-        model = gramian.KernelPCA(count, **asked).set_output(transform="default")
+        parameters = {name: getattr(self, name) for name in ("kernel", "degree", "coef0", "random_state")}
+        parameters["gamma"] = self.gamma_ if self.kernel in WITH_GAMMA else None
+        parameters["kernel_params"] = self.kernel_params if callable(self.kernel) else None
+        parameters |= {"solver": SOLVER_OF.get(self.eigen_solver, "auto"), "tol": self.tol or None}
+        model = gramian.KernelPCA(count, **parameters).set_output(transform="default")
         try:
             with ignoring(*UNSAID):
                 model.fit(_floating(rows))

@@ -161,12 +161,12 @@ def pca(
     fields = _fields(da)
     dims = _sample_dims(fields, sample_dim)
     several, scales = hasattr(da, "data_vars"), [_of(scale, name, "scale") for name in fields]
-    parts, tables, cell_weights = zip(
+    variables, tables, cell_weights = zip(
         *(_part(name, field, dims, _of(weights, name, "weights"), several) for name, field in fields.items()),
         strict=True,
     )
-    layout, table, weight = _Layout(parts), _joined(tables), np.concatenate(cell_weights)
-    samples = _without(next(iter(fields.values())), parts[0].base.dims, dims)
+    layout, table, weight = _Layout(variables), _joined(tables), np.concatenate(cell_weights)
+    samples = _without(next(iter(fields.values())), variables[0].base.dims, dims)
     if is_dask(table):
         # Its passes take chunks as they are; the dual Gram matrix is of columns, for which Dask holds all.
         parameters.setdefault("solver", "krylov")
@@ -222,11 +222,13 @@ def project(ds: Dataset, new: DataArray | Dataset) -> DataArray:
     layout = _Layout.of_results(ds)
     fields, tables = layout.matched(_fields(new), several=hasattr(new, "data_vars")), []
     dims = tuple(dim for dim in fields[0].dims if dim not in layout.parts[0].base.dims)
-    for part, field in zip(layout.parts, fields, strict=True):
-        if set(field.dims) != {*dims, *part.base.dims}:
-            needed = f"but needs {_listed((*dims, *part.base.dims))}."
-            raise DataError(f"{_whose(part.name)} has the dimensions {_listed(field.dims)}, {needed}")
-        tables.append(_columns(_flat(_aligned(field, part.base, "new"), dims, part.base.dims), part.used))
+    for variable, field in zip(layout.parts, fields, strict=True):
+        if set(field.dims) != {*dims, *variable.base.dims}:
+            needed = f"but needs {_listed((*dims, *variable.base.dims))}."
+            raise DataError(f"{_whose(variable.name)} has the dimensions {_listed(field.dims)}, {needed}")
+        tables.append(
+            _columns(_flat(_aligned(field, variable.base, "new"), dims, variable.base.dims), variable.used)
+        )
     samples, k = _without(fields[0], layout.parts[0].base.dims, dims), ds.sizes[COMPONENT]
     projection = layout.projection(ds, scoring=True)
     holes = projection.incomplete is not None
@@ -291,10 +293,10 @@ def inverse(
     samples = scores.isel({COMPONENT: 0}, drop=True)
     values = layout.projection(ds.sel({COMPONENT: labels})).back(np.asarray(scores).reshape(-1, len(labels)))
     results = {}
-    for part, block in zip(layout.parts, layout.split(values), strict=True):
-        full = part.on_grid(block, part.rest).reshape(samples.shape + part.base.shape)
-        field = _labelled(full, samples, part.base).assign_attrs(part.base.attrs)
-        results[part.name] = field.rename(part.name or None)
+    for variable, block in zip(layout.parts, layout.split(values), strict=True):
+        full = variable.on_grid(block, variable.rest).reshape(samples.shape + variable.base.shape)
+        field = _labelled(full, samples, variable.base).assign_attrs(variable.base.attrs)
+        results[variable.name] = field.rename(variable.name or None)
     if not layout.parts[0].suffix:
         return next(iter(results.values()))
     import xarray
@@ -362,9 +364,9 @@ def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
     scores = standardized @ np.linalg.inv(R).T * (1.0 if whitened else np.sqrt(variances))
     of_sample = [name for name in ds.data_vars if name == "group" or str(name).endswith("_error")]
     result = first.drop_vars(of_sample)
-    for part, block in zip(layout.parts, layout.split((L / np.sqrt(variances)).T), strict=True):
-        old = first[f"components{part.suffix}"]
-        result[old.name] = old.copy(data=part.on_grid(block.astype(old.dtype)))
+    for variable, block in zip(layout.parts, layout.split((L / np.sqrt(variances)).T), strict=True):
+        old = first[f"components{variable.suffix}"]
+        result[old.name] = old.copy(data=variable.on_grid(block.astype(old.dtype)))
     total = float(ds.attrs["total_variance"]) or 1.0
     result["explained_variance"] = first["explained_variance"].copy(data=variances)
     result["explained_variance_ratio"] = first["explained_variance_ratio"].copy(data=variances / total)
@@ -424,26 +426,26 @@ class _Layout:
             raise InputTypeError(
                 "ds is not what gramian.connect.xarray.pca or rotate returns.", "Pass their result."
             )
-        parts = []
+        variables = []
         for suffix in (name.removeprefix("components") for name in names):
             mean, divisor = ds[f"mean{suffix}"], ds[f"divisor{suffix}"]
             used = np.isfinite(divisor.values).ravel()
             name = suffix.removeprefix("_") or str(ds.attrs.get("variable", ""))
-            parts.append(_Part(name, suffix, mean, used, as_float64(mean.values).ravel()))
-        return cls(parts)
+            variables.append(_Part(name, suffix, mean, used, as_float64(mean.values).ravel()))
+        return cls(variables)
 
     def split(self, values: Any) -> list[Any]:
         """Return the columns of each variable."""
-        ends = np.cumsum([np.count_nonzero(part.used) for part in self.parts])
+        ends = np.cumsum([np.count_nonzero(variable.used) for variable in self.parts])
         return np.split(values, ends[:-1], axis=-1)
 
     def stacked(self, ds: Dataset, name: str) -> npt.NDArray[Any]:
         """Return a result of all variables at the cells that take part, shape (..., m)."""
         found = []
-        for part in self.parts:
-            values = ds[f"{name}{part.suffix}"]
-            outer = values.shape[: values.ndim - part.base.ndim]
-            found.append(_columns(values.values.reshape(*outer, -1), part.used))
+        for variable in self.parts:
+            values = ds[f"{name}{variable.suffix}"]
+            outer = values.shape[: values.ndim - variable.base.ndim]
+            found.append(_columns(values.values.reshape(*outer, -1), variable.used))
         return np.concatenate(found, axis=-1)
 
     def projection(self, ds: Dataset, *, scoring: bool = False) -> LinearProjection:
@@ -456,23 +458,25 @@ class _Layout:
             # What rotated components do not span is orthogonal to them.
             directions = np.linalg.pinv(as_float64(directions)).T
         elif scoring and ds.attrs["missing"] != "error":
-            own = np.where(np.arange(k) < ds.attrs["imputing_components"], variances[:k], 0.0)
+            imputing = np.where(np.arange(k) < ds.attrs["imputing_components"], variances[:k], 0.0)
             noise, strength = float(ds.attrs["noise_variance"]), float(ds.attrs["imputing_regularization"])
             method = str(ds.attrs["missing"])
-            incomplete = NormalModel(directions[:k], own, noise, center, divisor, method, strength, center)
+            incomplete = NormalModel(
+                directions[:k], imputing, noise, center, divisor, method, strength, center
+            )
         return LinearProjection(directions, center, divisor, deviations, k, incomplete)
 
     def matched(self, fields: Mapping[str, DataArray], *, several: bool) -> list[DataArray]:
         """Return the fields of the variables that were fitted."""
         if several != bool(self.parts[0].suffix):
-            given, fitted = ("a Dataset", "a DataArray") if several else ("a DataArray", "a Dataset")
-            raise InputTypeError(f"new is {given}, but the components were fitted to {fitted}.")
+            kind, fitted = ("a Dataset", "a DataArray") if several else ("a DataArray", "a Dataset")
+            raise InputTypeError(f"new is {kind}, but the components were fitted to {fitted}.")
         if not several:
             return list(fields.values())
-        lacked = [part.name for part in self.parts if part.name not in fields]
+        lacked = [variable.name for variable in self.parts if variable.name not in fields]
         if lacked:
             raise DataError(f"new lacks the variables {listed(lacked)}, but has {listed(fields)}.")
-        return [fields[part.name] for part in self.parts]
+        return [fields[variable.name] for variable in self.parts]
 
     def divisors(
         self, scales: Sequence[Any], table: Any, weight: FloatArray, parameters: Mapping[str, Any]
@@ -493,13 +497,13 @@ class _Layout:
             view = center_rows(rows, center=center, scale="unit", ddof=ddof)
             deviations = np.where(view.constant, 0.0, np.asarray(view.data_divisor))
         split = self.split(result), self.split(deviations), self.split(weight)
-        for part, scale, own, deviation, area in zip(self.parts, scales, *split, strict=True):
+        for variable, scale, divisor, deviation, area in zip(self.parts, scales, *split, strict=True):
             if isinstance(scale, str):
                 mean = math.sqrt(np.average(deviation**2, weights=area))
-                own[:] = np.where(deviation > 0, deviation, 1.0) if scale == "unit" else mean or 1.0
+                divisor[:] = np.where(deviation > 0, deviation, 1.0) if scale == "unit" else mean or 1.0
             elif scale is not None:
-                own[:] = _cells(scale, part.base, "scale")[part.used]
-                if not (own > 0).all():
+                divisor[:] = _cells(scale, variable.base, "scale")[variable.used]
+                if not (divisor > 0).all():
                     raise ParameterError("scale", allowed="must be positive at all cells that take part")
         return result
 
@@ -517,9 +521,9 @@ class _Layout:
             return DataError(f"{what}: {where}.", "Replace them, or leave out these times or cells.")
         if holes.empty:
             what = counted(len(holes.empty), "sample has", "samples have")
-            places = checks.first_few(holes.empty, lambda row: _place(samples, row) or "the only one")
+            rows = checks.first_few(holes.empty, lambda row: _place(samples, row) or "the only one")
             return DataError(
-                f"{what} no value at all: {places}. Nothing determines what is missing there.",
+                f"{what} no value at all: {rows}. Nothing determines what is missing there.",
                 "Leave them out, as da.dropna('time', how='all') does.",
             )
         if not advice:
@@ -533,30 +537,30 @@ class _Layout:
 
     def _place(self, samples: DataArray, row: int, column: int) -> str:
         """Return the coordinates of a value."""
-        part, cell = self._cell(column)
-        places = ", ".join(filter(None, [_place(samples, row), cell]))
-        return f"{part.name} at {places}" if part.name else places
+        variable, cell = self._cell(column)
+        coordinates = ", ".join(filter(None, [_place(samples, row), cell]))
+        return f"{variable.name} at {coordinates}" if variable.name else coordinates
 
     def _cell(self, column: int) -> tuple[_Part, str]:
         """Return the variable and the coordinates of a cell that takes part."""
-        for part in self.parts:
-            cells = np.flatnonzero(part.used)
+        for variable in self.parts:
+            cells = np.flatnonzero(variable.used)
             if column < len(cells):
                 break
             column -= len(cells)
-        return part, _place(part.base, cells[column])
+        return variable, _place(variable.base, cells[column])
 
     def cell(self, column: int) -> str:
         """Return the coordinates of a cell, of several variables with its name."""
-        part, place = self._cell(column)
-        return f"{place} of {part.name}" if part.suffix else place
+        variable, where = self._cell(column)
+        return f"{where} of {variable.name}" if variable.suffix else where
 
     def warn_of_units(self, model: PCA, scales: Sequence[Any]) -> None:
         """Warn if the unit of one variable decides the components."""
-        units = {part.base.attrs.get("units") for part in self.parts}
+        units = {variable.base.attrs.get("units") for variable in self.parts}
         if len(units) < 2 or any(scale is not None for scale in scales):
             return
-        variances = np.array([own.sum() for own in self.split(column_variances(model))])
+        variances = np.array([variance.sum() for variance in self.split(column_variances(model))])
         share = float(variances.max() / (variances.sum() or 1.0))
         if share >= SHARE:
             name = self.parts[int(np.argmax(variances))].name
@@ -608,13 +612,13 @@ def _sample_dims(fields: Mapping[str, DataArray], sample_dim: Any) -> tuple[Hash
     return dims
 
 
-def _of(given: Any, name: str, parameter: str) -> Any:
+def _of(value: Any, name: str, parameter: str) -> Any:
     """Return what is given for one variable."""
-    if not isinstance(given, Mapping):
-        return given
-    if name not in given:
-        raise ParameterError(parameter, allowed=f"names {listed(given)}, but not the variable {name!r}")
-    return given[name]
+    if not isinstance(value, Mapping):
+        return value
+    if name not in value:
+        raise ParameterError(parameter, allowed=f"names {listed(value)}, but not the variable {name!r}")
+    return value[name]
 
 
 def _part(
@@ -633,8 +637,8 @@ def _part(
     aside = np.flatnonzero(~empty & (weight == 0))
     if len(aside):
         rest[aside] = np.asarray(np.nanmean(table[:, aside], axis=0, dtype=np.float64))
-    part = _Part(name, f"_{name}" if several else "", base, used, rest)
-    return part, _columns(table, used), weight[used]
+    variable = _Part(name, f"_{name}" if several else "", base, used, rest)
+    return variable, _columns(table, used), weight[used]
 
 
 def _without(field: DataArray, dropped: Sequence[Hashable], order: Sequence[Hashable]) -> DataArray:
@@ -669,11 +673,11 @@ def _empty_columns(table: Any) -> BoolArray:
 def _columns(table: Any, used: BoolArray) -> Any:
     if used.all():
         return table
-    places = np.flatnonzero(used)
+    columns = np.flatnonzero(used)
     if not is_dask(table):
-        return table.take(places, axis=-1)
-    chunks = table.chunks[0], (len(places),)
-    return table.map_blocks(lambda block: block.take(places, axis=1), dtype=table.dtype, chunks=chunks)
+        return table.take(columns, axis=-1)
+    chunks = table.chunks[0], (len(columns),)
+    return table.map_blocks(lambda block: block.take(columns, axis=1), dtype=table.dtype, chunks=chunks)
 
 
 def _joined(tables: Sequence[Any]) -> Any:
@@ -701,16 +705,16 @@ def _aligned(field: DataArray, base: DataArray, what: str) -> DataArray:
     return field
 
 
-def _cells(given: Any, base: DataArray, parameter: str) -> FloatArray:
+def _cells(value: Any, base: DataArray, parameter: str) -> FloatArray:
     """Return a number for each cell from a number or a DataArray."""
-    if not hasattr(given, "dims"):
-        return np.full(base.size, check_number(parameter, given))
-    unknown = [dim for dim in given.dims if dim not in base.dims]
+    if not hasattr(value, "dims"):
+        return np.full(base.size, check_number(parameter, value))
+    unknown = [dim for dim in value.dims if dim not in base.dims]
     if unknown:
-        over = f"has the dimensions {_listed(given.dims)}, but cells have {_listed(base.dims)}"
+        over = f"has the dimensions {_listed(value.dims)}, but cells have {_listed(base.dims)}"
         raise ParameterError(parameter, allowed=over)
-    own = base.isel({dim: 0 for dim in base.dims if dim not in given.dims}, drop=True)
-    wide = _aligned(given, own, parameter).broadcast_like(base).transpose(*base.dims)
+    grid = base.isel({dim: 0 for dim in base.dims if dim not in value.dims}, drop=True)
+    wide = _aligned(value, grid, parameter).broadcast_like(base).transpose(*base.dims)
     values = as_float64(wide.values).ravel()
     if (values < 0).any() or np.isinf(values).any():
         raise ParameterError(parameter, allowed="must hold finite numbers of at least 0")
@@ -752,8 +756,8 @@ def _latitude(base: DataArray) -> DataArray:
     if len(found) == 1:
         (latitude,) = found
         return latitude
-    said = f"finds {_listed(c.name for c in found)}" if found else "finds no latitude"
-    why = f"{said} among the coordinates {_listed(base.coords)} of the dimensions {_listed(base.dims)}"
+    problem = f"finds {_listed(c.name for c in found)}" if found else "finds no latitude"
+    why = f"{problem} among the coordinates {_listed(base.coords)} of the dimensions {_listed(base.dims)}"
     hint = "Name one 'lat', such as da.rename(y='lat'), or pass weights=np.cos(np.deg2rad(da.y))."
     raise ParameterError("weights", "coslat", why, hint)
 
@@ -778,14 +782,16 @@ def _results(
     import xarray
 
     k = int(model.n_components_)
-    units = [part.base.attrs.get("units") for part in layout.parts]
-    own = {"1" if is_scaled else unit for is_scaled, unit in zip(scaled, units, strict=True)}
-    unit = own.pop() if len(own) == 1 else None
+    units = [variable.base.attrs.get("units") for variable in layout.parts]
+    left_units = {"1" if is_scaled else unit for is_scaled, unit in zip(scaled, units, strict=True)}
+    unit = left_units.pop() if len(left_units) == 1 else None
     result = _of_cells(model, layout, scaled)
     dims = [*samples.dims, COMPONENT]
     result["scores"] = _variable(dims, scores.reshape(*samples.shape, k), "scores", unit)
     result |= _of_components(model, unit)
-    coordinates = [array.coords.to_dataset() for array in (samples, *(part.base for part in layout.parts))]
+    coordinates = [
+        array.coords.to_dataset() for array in (samples, *(variable.base for variable in layout.parts))
+    ]
     coords = xarray.merge(coordinates, compat="override").coords
     attrs = {"headline": _headline(model, scores, layout, samples)} | _attributes(model, options)
     if not layout.parts[0].suffix and layout.parts[0].name:
@@ -804,13 +810,13 @@ def _of_cells(model: PCA, layout: _Layout, scaled: Sequence[bool]) -> dict[str, 
     center, divisor = as_float64(model._center), model._host_divisor
     whole = np.asarray(model.components_), center, np.ones(len(center)) if divisor is None else divisor
     result: dict[str, Any] = {}
-    for part, is_scaled, *blocks in zip(layout.parts, scaled, *map(layout.split, whole), strict=True):
-        (directions, mean, own_divisor), dims, suffix = blocks, part.base.dims, part.suffix
-        what, units = part.name or "the field", part.base.attrs.get("units") if is_scaled else "1"
-        on_grid = part.on_grid(directions)
+    for variable, is_scaled, *blocks in zip(layout.parts, scaled, *map(layout.split, whole), strict=True):
+        (directions, mean, own_divisor), dims, suffix = blocks, variable.base.dims, variable.suffix
+        what, units = variable.name or "the field", variable.base.attrs.get("units") if is_scaled else "1"
+        on_grid = variable.on_grid(directions)
         result[f"components{suffix}"] = _variable([COMPONENT, *dims], on_grid, f"components of {what}", "1")
-        result[f"mean{suffix}"] = dims, part.on_grid(mean, part.rest), part.base.attrs
-        factor = part.on_grid(own_divisor, np.inf)
+        result[f"mean{suffix}"] = dims, variable.on_grid(mean, variable.rest), variable.base.attrs
+        factor = variable.on_grid(own_divisor, np.inf)
         # With a name here, the patterns that are a product of three would have that of the third.
         result[f"divisor{suffix}"] = _variable(dims, factor, None, units)
     return result
@@ -893,16 +899,16 @@ def _has_equal_steps(samples: DataArray) -> bool:
     return bool(len(steps) and steps.min() > 0 and steps.max() <= UNEQUAL * np.median(steps))
 
 
-def _said(given: Any) -> str:
+def _said(value: Any) -> str:
     """Return an option of each variable as text."""
-    if isinstance(given, Mapping):
-        return ", ".join(f"{name}: {_said(given[name])}" for name in given)
-    return "none" if given is None else given if isinstance(given, str) else "given"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_said(value[name])}" for name in value)
+    return "none" if value is None else value if isinstance(value, str) else "given"
 
 
-def _place(grid: DataArray, place: int) -> str:
+def _place(grid: DataArray, cell: int) -> str:
     """Return the coordinates of a place on a flattened grid."""
-    numbers = zip(grid.dims, np.unravel_index(place, grid.shape), strict=True)
+    numbers = zip(grid.dims, np.unravel_index(cell, grid.shape), strict=True)
     values = [(dim, grid.indexes[dim][i] if dim in grid.indexes else i) for dim, i in numbers]
     return ", ".join(f"{dim}={f'{at:.6g}' if isinstance(at, float) else at}" for dim, at in values)
 

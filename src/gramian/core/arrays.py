@@ -104,11 +104,11 @@ def to_numpy(array: Any) -> npt.NDArray[Any]:
 
 def real_numbers(values: Any) -> FloatArray:
     """Copy numbers to float64; complex numbers and times, which NumPy would convert, raise a TypeError."""
-    given = to_numpy(values)
-    given = np.asarray(given.tolist()) if given.dtype == object else given
-    if given.dtype.kind in "cmM":
-        raise TypeError(f"{given.dtype} is no type of real numbers")
-    return np.array(given, dtype=np.float64)
+    array = to_numpy(values)
+    array = np.asarray(array.tolist()) if array.dtype == object else array
+    if array.dtype.kind in "cmM":
+        raise TypeError(f"{array.dtype} is no type of real numbers")
+    return np.array(array, dtype=np.float64)
 
 
 def from_numpy(array: npt.NDArray[Any], like: Any) -> Any:
@@ -251,13 +251,13 @@ def thin_groups(V: npt.NDArray[Any], pieces: int, rows: int, length: int = THIN)
     padded = np.zeros((pieces * rows, V.shape[1]), dtype=V.dtype)
     padded[: len(V)] = V
     width = 2 * THIN_COLUMNS if 2 * length <= THIN else THIN_COLUMNS
-    groups = (np.ascontiguousarray(padded[:, part]) for part in slices(V.shape[1], width))
+    groups = (np.ascontiguousarray(padded[:, columns]) for columns in slices(V.shape[1], width))
     return [group.reshape(pieces, rows, -1) for group in groups]
 
 
-def joined_groups(parts: Sequence[Sequence[Any]], size: int) -> npt.NDArray[Any]:
+def joined_groups(results: Sequence[Sequence[Any]], size: int) -> npt.NDArray[Any]:
     """Add up the groups that workers return, and return them as one array of ``size`` rows."""
-    totals = [sum(groups) for groups in zip(*parts, strict=True)]
+    totals = [sum(groups) for groups in zip(*results, strict=True)]
     return np.concatenate([total.reshape(-1, total.shape[2])[:size] for total in totals], axis=1)
 
 
@@ -379,8 +379,8 @@ def inner(Q: Any, W: Any) -> Any:
     """Return ``Q.T @ W`` for tall factors, their rows shared out among the threads."""
     if not is_numpy(Q) or Q.shape[0] * Q.shape[1] * W.shape[1] < SHARED_PRODUCT:
         return Q.T @ W
-    parts = parallel_map(lambda part: Q[part].T @ W[part], slices(len(Q), SHARED_ROWS))
-    return sum(parts[1:], start=parts[0])
+    products = parallel_map(lambda rows: Q[rows].T @ W[rows], slices(len(Q), SHARED_ROWS))
+    return sum(products[1:], start=products[0])
 
 
 def without(W: Any, Q: Any, coefficients: Any) -> Any:
@@ -389,8 +389,8 @@ def without(W: Any, Q: Any, coefficients: Any) -> Any:
         return W - Q @ coefficients
     out = np.empty(W.shape)
 
-    def work(part: slice) -> None:
-        np.subtract(W[part], Q[part] @ coefficients, out=out[part])
+    def work(rows: slice) -> None:
+        np.subtract(W[rows], Q[rows] @ coefficients, out=out[rows])
 
     parallel_map(work, slices(len(Q), SHARED_ROWS))
     return out
@@ -512,8 +512,8 @@ def parallel_map(
     only NumPy's have threads here, since a device has its own. ``part``, if given, is what progress counts.
     """
 
-    def counted(parts: list[Any]) -> Iterable[Any]:
-        return track(parts, part) if part else parts
+    def counted(items: list[Any]) -> Iterable[Any]:
+        return track(items, part) if part else items
 
     todo = list(items)
     if len(todo) <= 1 or not (like is None or is_numpy(like)):
@@ -559,11 +559,11 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
         # A copy of the context each, so that the caller's np.errstate holds in the workers.
         others = [_pool().submit(copy_context().run, share, draw()) for _ in range(count - 1)]
         try:
-            own = share(draw())
+            result = share(draw())
         finally:  # workers that were busy elsewhere until nothing was left have nothing to do
             others = [future for future in others if not future.cancel()]
             wait(others)
-        return [own, *(future.result() for future in others)]
+        return [result, *(future.result() for future in others)]
 
 
 @cache

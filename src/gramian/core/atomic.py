@@ -208,11 +208,11 @@ def place_inside(folder: Path, name: str) -> Path:
     FileError
         Where one of its folders is a link.
     """
-    place = folder
-    for part in PurePosixPath(name).parts[:-1]:
-        place /= part
-        if place.is_symlink():
-            problem = f"{place} is a link, and files in it would be replaced."
+    path = folder
+    for folder_name in PurePosixPath(name).parts[:-1]:
+        path /= folder_name
+        if path.is_symlink():
+            problem = f"{path} is a link, and files in it would be replaced."
             raise FileError(problem, "Remove it, or choose another folder.")
     return folder / name
 

@@ -200,7 +200,7 @@ def most_of(ratios: Iterable[float]) -> tuple[int, float]:
     cumulative = list(accumulate(map(float, ratios)))
     number = len(cumulative)
     if number and cumulative[-1] >= ALL:
-        number = next(place for place, share in enumerate(cumulative, 1) if share >= ENOUGH)
+        number = next(count for count, share in enumerate(cumulative, 1) if share >= ENOUGH)
     return number, cumulative[number - 1] if number else 0.0
 
 

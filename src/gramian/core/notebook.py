@@ -116,7 +116,7 @@ class Tabulated(InNotebook):
     __repr__ = InNotebook.__str__
 
 
-def as_text(parts: Iterable[str | Grid]) -> str:
+def as_text(contents: Iterable[str | Grid]) -> str:
     """Return sentences and tables as lines of text.
 
     Examples
@@ -127,10 +127,10 @@ def as_text(parts: Iterable[str | Grid]) -> str:
     a      1.5
     bc      20
     """
-    return "\n".join(map(str, parts))
+    return "\n".join(map(str, contents))
 
 
-def as_html(parts: Iterable[str | Grid | Section]) -> str:
+def as_html(contents: Iterable[str | Grid | Section]) -> str:
     """Return sentences, tables and sections as HTML; what users named is escaped.
 
     Examples
@@ -138,7 +138,9 @@ def as_html(parts: Iterable[str | Grid | Section]) -> str:
     >>> as_html(["a < b"])
     '<div>a &lt; b</div>'
     """
-    return "".join(f"<div>{_safe(part)}</div>" if isinstance(part, str) else part.html() for part in parts)
+    return "".join(
+        f"<div>{_safe(content)}</div>" if isinstance(content, str) else content.html() for content in contents
+    )
 
 
 def _is_number(value: Any) -> bool:

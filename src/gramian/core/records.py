@@ -56,8 +56,8 @@ class Members(Sequence[T_co]):
 
 def _in_unit(record: T, factor: float, *names: str) -> T:
     """Return a record with the fields of these names in another unit; what is unknown stays None."""
-    known = {name: value for name in names if (value := getattr(record, name)) is not None}
-    return replace(record, **{name: value * factor for name, value in known.items()})  # type: ignore[type-var]
+    fields = {name: value for name in names if (value := getattr(record, name)) is not None}
+    return replace(record, **{name: value * factor for name, value in fields.items()})  # type: ignore[type-var]
 
 
 class ModelKind(Enum):
@@ -178,11 +178,11 @@ class SolveRequest:
         return random_stream(self.seeds, 1)
 
 
-def random_stream(seeds: Sequence[int] | None, place: int) -> np.random.Generator:
+def random_stream(seeds: Sequence[int] | None, index: int) -> np.random.Generator:
     """Return one of the independent streams of these seeds; without seeds one that is always the same."""
     if seeds is None:
-        return np.random.default_rng(place)
-    return np.random.default_rng(np.random.SeedSequence(seeds, spawn_key=(place,)))
+        return np.random.default_rng(index)
+    return np.random.default_rng(np.random.SeedSequence(seeds, spawn_key=(index,)))
 
 
 @dataclass(frozen=True)
@@ -338,11 +338,11 @@ class Spread:
     columns: int = 0
     results: int = 0
 
-    def moved(self, size: int, given: int = 0) -> int:
+    def moved(self, size: int, common: int = 0) -> int:
         """Return bytes sent in a pass whose parts give so many bytes each, and workers get so many."""
         # A result stays where it is with the chance that it is combined there; the last one comes back.
         share = 1 - 1 / max(1, self.workers)
-        return int(size * (self.parts * share + 1) + given * self.workers) if self.workers else 0
+        return int(size * (self.parts * share + 1) + common * self.workers) if self.workers else 0
 
     def __str__(self) -> str:
         where = f" on {counted(self.workers, 'worker')}" if self.workers else ""
@@ -381,8 +381,8 @@ class Attempt(InNotebook):
     def __str__(self) -> str:
         plan = self.plan
         ran = f"{plan.solver} on the {plan.matrix} in {plan.arithmetic}"
-        said = f"{ran}: {duration(plan.took or 0.0)}, eigenvalues to {self.error:.1e} of the largest"
-        return f"{said}; accepted" if self.accepted else f"{said}; not accepted: {self.why}"
+        sentence = f"{ran}: {duration(plan.took or 0.0)}, eigenvalues to {self.error:.1e} of the largest"
+        return f"{sentence}; accepted" if self.accepted else f"{sentence}; not accepted: {self.why}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -778,7 +778,7 @@ class Certificate(InNotebook):
         if not self.ok:
             return f"{about}The accuracy is not proven (no certificate): {' '.join(self.reasons)}"
         top = float(self.values[0]) or 1.0
-        of = "" if self.approximation is None else f" of the approximation by {self.approximation.by}"
+        source = "" if self.approximation is None else f" of the approximation by {self.approximation.by}"
         radius = rounded_up(float(self.radii.max()) / top)
         missed = "none was missed"
         if self.completeness is not None and self.completeness.method != "full decomposition":
@@ -786,9 +786,8 @@ class Certificate(InNotebook):
             missed = (
                 f"none was missed above {self.completeness.limit}" if larger else "no larger one was missed"
             )
-        return (
-            f"{about}The eigenvalues{of} are accurate to {radius} of the largest, and {missed} (certificate)."
-        )
+        accurate = f"The eigenvalues{source} are accurate to {radius} of the largest"
+        return f"{about}{accurate}, and {missed} (certificate)."
 
     def __repr__(self) -> str:
         return f"<{self.brief}>"
@@ -798,16 +797,16 @@ class Certificate(InNotebook):
         if k == 0:
             return "Certificate: there are no components to certify."
         top = float(self.values[0]) or 1.0
-        of, matrix = "", "exact matrix"
+        source, matrix = "", "exact matrix"
         if self.approximation is not None:
-            of = f" for the approximation by {self.approximation.by}"
+            source = f" for the approximation by {self.approximation.by}"
             matrix = "approximate matrix as computed"
         risk = ""
         if self.widening_kind == "probabilistic":
             risk = f", except with probability {PROBE_PROBABILITY:.1e}"
         lines = [
             *([self.about] if self.about else []),
-            f"Certificate: {'holds' if self.ok else 'DOES NOT HOLD'}{of} "
+            f"Certificate: {'holds' if self.ok else 'DOES NOT HOLD'}{source} "
             f"(tolerance {self.tol:.1e} of the largest eigenvalue).",
             f"Each of the {k} {self.unit} is within {float(self.radii.max()) / top:.1e} (relative to the "
             f"largest, {top:.6g}) of an eigenvalue of the {matrix}{risk} [{self.widening_kind}].",
@@ -838,8 +837,8 @@ class Certificate(InNotebook):
         sure = np.flatnonzero(bounds.sines < 1.0)
         lines = []
         if sure.size:
-            every, one = sure.size == bounds.sines.size, sure.size == 1
-            what = "Each direction is" if every else f"The direction{_of(sure)} {'is' if one else 'are'}"
+            every, single = sure.size == bounds.sines.size, sure.size == 1
+            what = "Each direction is" if every else f"The direction{_of(sure)} {'is' if single else 'are'}"
             rotated = "" if len(bounds.clusters) == bounds.first.size else ", up to rotations of close ones"
             worst = float(bounds.angles[sure].max())
             exact = "the exact one" if self.approximation is None else "that of the approximate matrix"
@@ -854,14 +853,18 @@ class Certificate(InNotebook):
         lines: list[str] = []
         unknown: list[int] = []
         most = 0
-        for part in bounds.clusters:
-            names, top, last = _named(part), float(self.values[part[0]]), float(self.values[part[-1]])
-            if bounds.sines[part[-1]] >= 1.0 and not last - bounds.others > self.set_radius:
+        for cluster in bounds.clusters:
+            names, top, last = (
+                _named(cluster),
+                float(self.values[cluster[0]]),
+                float(self.values[cluster[-1]]),
+            )
+            if bounds.sines[cluster[-1]] >= 1.0 and not last - bounds.others > self.set_radius:
                 if not bounds.known:
-                    unknown += part
+                    unknown += cluster
                     continue
                 names, last = f"{names} and the first component left out", bounds.others - self.widening
-            elif len(part) == 1:
+            elif len(cluster) == 1:
                 continue
             most += 1
             if top - last <= 2.0 * self.widening:
@@ -882,15 +885,15 @@ class Certificate(InNotebook):
         return lines
 
 
-def _of(places: Any) -> str:
-    return f"{'s' if len(places) > 1 else ''} of {_named(places)}"
+def _of(indices: Any) -> str:
+    return f"{'s' if len(indices) > 1 else ''} of {_named(indices)}"
 
 
-def _named(places: Any) -> str:
+def _named(indices: Any) -> str:
     """Return components in words: PC1, PC2 and PC5 to PC7."""
     words = []
-    for _, pairs in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
-        run = [f"PC{place + 1}" for _, place in pairs]
+    for _, pairs in groupby(enumerate(indices), lambda pair: pair[1] - pair[0]):
+        run = [f"PC{index + 1}" for _, index in pairs]
         words += run if len(run) < 3 else [f"{run[0]} to {run[-1]}"]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 

@@ -102,15 +102,17 @@ class CenteredRows:
             return f(self, *aligned)
         # What is sent to others holds no rows of its own.
         bare = replace(self, rows=None)  # type: ignore[arg-type]
-        return self.rows.map_reduce(lambda rows, *own: f(replace(bare, rows=rows), *own), combine, *aligned)
+        return self.rows.map_reduce(
+            lambda rows, *aligned_values: f(replace(bare, rows=rows), *aligned_values), combine, *aligned
+        )
 
     def over_columns(self, f: Callable[[CenteredRows], R], combine: Callable[[R, R], R]) -> R:
         """Combine ``f`` of blocks of columns of C, in one place each."""
         bare = replace(self, rows=None)  # type: ignore[arg-type]
 
         def of_columns(rows: Rows, mean: Any, divisor: Any, squares: Any, rest: Any) -> R:
-            own = {"mean": mean, "divisor": divisor, "column_squares": squares, "rest": rest}
-            return f(replace(bare, rows=rows, **own))
+            fields = {"mean": mean, "divisor": divisor, "column_squares": squares, "rest": rest}
+            return f(replace(bare, rows=rows, **fields))
 
         return self.rows.over_columns(
             of_columns, combine, self.mean, self.divisor, self.column_squares, self.rest
@@ -174,7 +176,9 @@ class CenteredRows:
         # Of the mean in two parts, the second where it matters, and of the factor, the columns asked for.
         high = low = factor = None
         if self.mean.any():
-            means = (None if part is None else part[columns] for part in self._mean_in_parts[:2])
+            means = (
+                None if mean_part is None else mean_part[columns] for mean_part in self._mean_in_parts[:2]
+            )
             high, low = (arrays.from_numpy(m, values) if m is not None and m.any() else None for m in means)
         if self.divisor is not None:
             factor = arrays.from_numpy((1.0 / self.divisor[columns]).astype(self.arithmetic), values)
@@ -290,8 +294,8 @@ class CenteredRows:
         """Yield the slices drawn, of at most so many rows (0) or columns (1), and their blocks of C."""
         (n, d), every = self.rows.shape, slice(None)
         scratch = self.scratch(n, size) if axis else self.scratch(size, d)
-        for part in draw:
-            yield part, self.block(every, part, scratch) if axis else self.block(part, every, scratch)
+        for chunk in draw:
+            yield chunk, self.block(every, chunk, scratch) if axis else self.block(chunk, every, scratch)
 
     def times(self, V: Any) -> Any:
         """Return ``C V`` for V of shape (d, k), in the dtype of V."""
@@ -319,17 +323,17 @@ class CenteredRows:
         out = np.zeros((self.rows.shape[axis], V.shape[1]), dtype=V.dtype)
 
         def share(draw: Iterator[slice]) -> None:
-            for part, C in self.along(draw, axis, slices[0].stop):
-                np.matmul(C.T if axis else C, V, out=out[part])
+            for chunk, C in self.along(draw, axis, slices[0].stop):
+                np.matmul(C.T if axis else C, V, out=out[chunk])
 
         return filled(self, slices, share, out, doing)
 
     def on_device(self, work: Callable[[slice, Any], R], axis: int) -> Iterator[R]:
         """Yield what ``work`` makes of blocks of rows (0) or columns (1) of C on a device, in their order."""
 
-        def centred(part: slice, values: Any) -> R:
-            rows, columns = (slice(None), part) if axis else (part, slice(None))
-            return work(part, self.block(rows, columns, values=values))
+        def centred(chunk: slice, values: Any) -> R:
+            rows, columns = (slice(None), chunk) if axis else (chunk, slice(None))
+            return work(chunk, self.block(rows, columns, values=values))
 
         from gramian.tables.device import device_blocks  # which no fit on the host needs
 
@@ -372,8 +376,8 @@ class CenteredRows:
 
         def of_batch(batch: list[slice]) -> Any:
             # In the order of the rows, whichever thread was faster.
-            parts = sorted(chain.from_iterable(arrays.each_thread(share, batch)), key=itemgetter(0))
-            return sum(product for _, product in parts)
+            products = sorted(chain.from_iterable(arrays.each_thread(share, batch)), key=itemgetter(0))
+            return sum(product for _, product in products)
 
         product = in_batches(self, self.rows.batches, of_batch, np.add, "products")
         return product / self.divisor[:, None] if self.divisor is not None else product
@@ -463,7 +467,7 @@ def terms_of(view: CenteredRows) -> int | None:
 # mean that is rounded far from the origin is wrong by much of a small spread.
 
 
-def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
+def merge_moments(*moments: Moments, apart: float = EQUAL) -> Moments:
     """Combine the moments of blocks of rows.
 
     Parameters
@@ -478,12 +482,12 @@ def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
     ----------
     Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
     """
-    result = _merged(parts, apart)[0]
-    singles = [part for part in parts if isinstance(part, SingleMoments)]
+    result = _merged(moments, apart)[0]
+    singles = [each for each in moments if isinstance(each, SingleMoments)]
     if not singles:
         return result
     # What lies between blocks is float64, so that errors add up.
-    drift, gap = (np.sum([getattr(part, name) for part in singles], axis=0) for name in ("drift", "gap"))
+    drift, gap = (np.sum([getattr(each, name) for each in singles], axis=0) for name in ("drift", "gap"))
     return SingleMoments(**vars(result), drift=drift, gap=gap)
 
 
@@ -494,24 +498,26 @@ _MERGE: dict[bool, Callable[..., Moments]] = {
 }
 
 
-def _merged(parts: Sequence[Moments], apart: float = EQUAL) -> tuple[Moments, FloatArray]:
+def _merged(moments: Sequence[Moments], apart: float = EQUAL) -> tuple[Moments, FloatArray]:
     """Moments of all blocks, and how far the mean of each lies from theirs, times the root of its count."""
-    count = sum(map(attrgetter("count"), parts))
-    counts = np.array(list(map(attrgetter("count"), parts)), dtype=np.float64)
+    count = sum(map(attrgetter("count"), moments))
+    counts = np.array(list(map(attrgetter("count"), moments)), dtype=np.float64)
     # From the mean that weighs most: a step back to it would leave the rounding of a nearly forgotten one.
     # Differences of means are exact where the means are large compared with them.
-    origin = parts[int(counts.argmax())].mean
-    gaps = np.array([(part.mean - origin) + part.rest for part in parts])
+    origin = moments[int(counts.argmax())].mean
+    gaps = np.array([(each.mean - origin) + each.rest for each in moments])
     gap = counts @ gaps / (counts.sum() or 1.0)  # rows of weight 0 alone have no mean
     mean, rest = _two_sum(origin, gap)
     gaps = np.sqrt(counts)[:, None] * (gaps - gap)
-    if parts[0].squares.ndim == 2:
-        squares = parts[0].squares.copy()
-        for part in parts[1:]:
-            squares += part.squares
+    if moments[0].squares.ndim == 2:
+        squares = moments[0].squares.copy()
+        for each in moments[1:]:
+            squares += each.squares
         _add_products(squares, gaps)
     else:
-        squares = np.sum(list(map(attrgetter("squares"), parts)), axis=0) + np.einsum("ij,ij->j", gaps, gaps)
+        squares = np.sum(list(map(attrgetter("squares"), moments)), axis=0) + np.einsum(
+            "ij,ij->j", gaps, gaps
+        )
     if not apart:
         return Moments(count, mean, squares, rest), gaps
     same = np.sqrt(diagonal_of(squares) / (count or 1.0)) <= apart * np.abs(mean)
@@ -539,8 +545,8 @@ class SingleMoments(Moments):
 def _two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the rounded sum and what it leaves out, exactly (Knuth)."""
     total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
+    difference = total - a
+    return total, (a - (total - difference)) + (b - difference)
 
 
 def diagonal_of(squares: FloatArray) -> FloatArray:
@@ -569,7 +575,7 @@ def center_rows(
     """
     most = rows.shape[0]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        result = rows.map_reduce(lambda part: moments(part, center, most), _MERGE[rows.weights is None])
+        result = rows.map_reduce(lambda block: moments(block, center, most), _MERGE[rows.weights is None])
     result, unseen = in_range(rows, result)
     return from_moments(rows, result, center=center, scale=scale, ddof=ddof, metric=metric, unseen=unseen)
 
@@ -608,8 +614,8 @@ def from_moments(
     if divisor is not None:
         squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
         total = float(squares.sum())
-        given = metric is not None or (scale is not None and not isinstance(scale, str))
-        if given and rows.dtype == np.float32 and total > 0:
+        is_given = metric is not None or (scale is not None and not isinstance(scale, str))
+        if is_given and rows.dtype == np.float32 and total > 0:
             # No score is longer than the whole table.
             size = unit + math.log2(total) / 2
             if not FLOAT32.minexp <= size < FLOAT32.maxexp:
@@ -719,7 +725,7 @@ def moments(rows: Rows, center: bool, most: int = 0) -> Moments:
 
         done = _in_order(arrays.each_thread(columns, slices))
         names = "mean", "squares", "rest"
-        mean, squares, rest = (np.concatenate([getattr(part, name) for part in done]) for name in names)
+        mean, squares, rest = (np.concatenate([getattr(each, name) for each in done]) for name in names)
         return merge_moments(Moments(n, mean, squares, rest))
     slices = view.row_slices(512 if rows.free_to_revisit else 64)
 
@@ -743,9 +749,9 @@ def _of_rows(
     return result
 
 
-def _in_order(parts: Iterable[list[tuple[int, Moments]]]) -> list[Moments]:
+def _in_order(numbered: Iterable[list[tuple[int, Moments]]]) -> list[Moments]:
     """What the workers found, in the order of the data, so that sums do not depend on who came first."""
-    return list(map(itemgetter(1), sorted(chain.from_iterable(parts), key=itemgetter(0))))
+    return list(map(itemgetter(1), sorted(chain.from_iterable(numbered), key=itemgetter(0))))
 
 
 def scatter(
@@ -774,9 +780,9 @@ def scatter(
     """
     most, weighted = rows.shape[0] + among, rows.weights is not None
 
-    def of_part(part: Rows) -> Moments:
-        view = uncentered(part, double or weighted)
-        if weighted or not arrays.is_numpy(part.like):
+    def of_part(block: Rows) -> Moments:
+        view = uncentered(block, double or weighted)
+        if weighted or not arrays.is_numpy(block.like):
             return _by_block(view, center, most, products=True)
         return _ScatterPass(view, center, most, probe).run()
 
@@ -835,18 +841,18 @@ class _ScatterPass:
         result, left = list[tuple[int, Moments]](), list[FloatArray]()
         products = self._of_double if self.view.arithmetic == np.float64 else self._of_single
         products = self._of_sparse if self.few else products
-        for start, part, inside in products(draw, most, total, image):
+        for start, block_moments, inside in products(draw, most, total, image):
             if inside.any():
-                left.append(math.sqrt(part.count) * inside)
-            result.append((start, part))
+                left.append(math.sqrt(block_moments.count) * inside)
+            result.append((start, block_moments))
         if left:  # the rounded means left some of their own inside the blocks
             _add_products(total, np.array(left), -1)
         return total, image, result
 
-    def _joined(self, parts: list[tuple[FloatArray, FloatArray, list[tuple[int, Moments]]]]) -> Moments:
+    def _joined(self, results: list[tuple[FloatArray, FloatArray, list[tuple[int, Moments]]]]) -> Moments:
         """Merge what workers found."""
-        merged, gaps = _merged(_in_order(map(itemgetter(2), parts)))
-        squares, *others = map(itemgetter(0), parts)
+        merged, gaps = _merged(_in_order(map(itemgetter(2), results)))
+        squares, *others = map(itemgetter(0), results)
         for total in others:
             squares += total
         _add_products(squares, gaps)
@@ -859,7 +865,7 @@ class _ScatterPass:
             return found
         gap = np.zeros((len(squares), 0))
         if self.probe is not None:
-            exact = sum((image for _, image, _ in parts), start=gaps.T @ (gaps @ self.probe))
+            exact = sum((image for _, image, _ in results), start=gaps.T @ (gaps @ self.probe))
             gap = np.where(same[:, None], 0.0, squares @ self.probe - exact)
         return SingleMoments(**vars(found), drift=drift, gap=gap)
 
@@ -879,19 +885,19 @@ class _ScatterPass:
 
         near = False  # whether the means of the last block were small
         for rows in draw:
-            values, part, inside = view.block(rows, slice(None), scratch), None, np.zeros(d)
+            values, result, inside = view.block(rows, slice(None), scratch), None, np.zeros(d)
             if self.center:
                 count, inside = len(values), _column_means(values)
                 if not near:  # no product in vain: a few rows tell whether it is worth a try
                     some = values[:: max(1, count // SAMPLED)]
                     near = _of_small_mean(count, inside, _squares(some) * (count / len(some))) is not None
-                part = _of_small_mean(count, inside, squares(values)) if near else None
-                near = part is not None
-            if part is None:
+                result = _of_small_mean(count, inside, squares(values)) if near else None
+                near = result is not None
+            if result is None:
                 mean = inside if self.center else None
-                part, inside = _measured(values, self.center, scratch, self.among, squares, mean)
+                result, inside = _measured(values, self.center, scratch, self.among, squares, mean)
             total += product
-            yield rows.start, part, inside
+            yield rows.start, result, inside
 
     def _of_single(
         self, draw: Iterator[slice], most: int, total: FloatArray, image: FloatArray
@@ -904,15 +910,15 @@ class _ScatterPass:
         pending = 0
         for rows in draw:
             values = view.block(rows, slice(None), scratch)
-            part = _about_zero(values, probe, image) if self.center else None
+            result = _about_zero(values, probe, image) if self.center else None
             mean = np.zeros(d, dtype=view.arithmetic)
-            if part is None:
+            if result is None:
                 block = exact.block(rows, slice(None), wide)
-                part, _ = _measured(block, self.center, wide, self.among)
+                result, _ = _measured(block, self.center, wide, self.among)
                 for some in cut(len(values), rows_of_chunk(d)) if probe is not None else ():
                     image += wide[some].T @ (wide[some] @ probe)
                 if self.center:
-                    mean = part.mean.astype(view.arithmetic)
+                    mean = result.mean.astype(view.arithmetic)
                     values = _minus(values, mean, scratch)
             for some in cut(len(values), terms or len(values)):
                 np.matmul(values[some].T, values[some], out=more if pending else product)
@@ -922,7 +928,7 @@ class _ScatterPass:
             if terms is None or pending >= PIECES:
                 total += product
                 pending = 0
-            yield rows.start, part, (part.mean - mean) + part.rest
+            yield rows.start, result, (result.mean - mean) + result.rest
         if pending:
             total += product
 
@@ -959,11 +965,11 @@ class _ScatterPass:
         inverse = np.argsort(order)
         for rows in draw:
             block = view.rows.block(rows)
-            part = _sparse_moments(block, self.center)
+            result = _sparse_moments(block, self.center)
             values = block.values.tocsc()[:, order]
-            first, mean = len(self.few[0]), part.mean[order]
-            shift = part.count * mean**2
-            near = np.where(shift <= part_of_mean(view) * (part.squares[order] + shift), 0.0, mean)
+            first, mean = len(self.few[0]), result.mean[order]
+            shift = result.count * mean**2
+            near = np.where(shift <= part_of_mean(view) * (result.squares[order] + shift), 0.0, mean)
             if near[first:].any():
                 first = len(total)  # no column has few entries here
             if probe is not None:
@@ -978,7 +984,7 @@ class _ScatterPass:
             if first < len(total):
                 total[first:, :first] += B.T @ A
                 total[first:, first:] += (B.T @ B).toarray()
-            yield rows.start, part, (part.mean - near[inverse]) + part.rest
+            yield rows.start, result, (result.mean - near[inverse]) + result.rest
         first = len(self.few[0])
         total[:first, first:] = total[first:, :first].T
         total[...] = total[np.ix_(inverse, inverse)]
@@ -1002,8 +1008,8 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool) -
     """
     rows, d, merged = view.rows, view.rows.shape[1], _MERGE[view.rows.weights is None]
 
-    def of_block(part: slice, values: Any) -> Moments:
-        weights = rows.weights_of(part)
+    def of_block(chunk: slice, values: Any) -> Moments:
+        weights = rows.weights_of(chunk)
         facts = view, values, weights, center, among, products
         result, again = _of_block(*facts, 1 if weights is None else 2)
         return _of_block(*facts, 2)[0] if again else result
@@ -1016,13 +1022,13 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool) -
 
     def share(draw: Iterator[slice]) -> list[Moments]:
         result: list[Moments] = []
-        for part in draw:
-            result = [functools.reduce(merged, [*result, of_block(part, rows.cut(part, every))])]
+        for chunk in draw:
+            result = [functools.reduce(merged, [*result, of_block(chunk, rows.cut(chunk, every))])]
         return result
 
     def of_batch(batch: list[slice]) -> Moments:
-        parts = arrays.each_thread(share, batch) if d <= MATRICES or not products else [share(iter(batch))]
-        return merged(*(part for result in parts for part in result))
+        results = arrays.each_thread(share, batch) if d <= MATRICES or not products else [share(iter(batch))]
+        return merged(*(each for result in results for each in result))
 
     doing = "covariance" if products else "mean and spread"
     result: Moments = in_batches(view, slices, of_batch, merged, doing)
@@ -1034,12 +1040,12 @@ def _of_block(
 ) -> tuple[Moments, bool]:
     """Moments of a block, its means subtracted so often, and whether that was not often enough."""
     xp, (count, d) = arrays.namespace(values), values.shape
-    own = None if weights is None else arrays.from_numpy(weights, values)
+    weights_here = None if weights is None else arrays.from_numpy(weights, values)
     if weights is not None:
         count = float(weights.sum())
 
     def average(A: Any) -> Any:
-        return xp.mean(A, axis=0) if own is None else own @ A / (count or 1.0)
+        return xp.mean(A, axis=0) if weights_here is None else weights_here @ A / (count or 1.0)
 
     wide = arrays.to_float64(values)
     shifts: list[Any] = []
@@ -1047,8 +1053,8 @@ def _of_block(
         shifts.append(average(wide))
         wide = wide - shifts[-1]
     inner = average(wide)
-    if own is not None:
-        wide = wide * xp.sqrt(own)[:, None]
+    if weights_here is not None:
+        wide = wide * xp.sqrt(weights_here)[:, None]
     near, single = wide, view.arithmetic == np.float32
     if single:
         near = values - xp.astype(sum(shifts), values.dtype) if center else values
@@ -1109,7 +1115,7 @@ def in_range(rows: Rows, result: Moments) -> tuple[Moments, Any]:
     squares = result.squares.copy()
     squares[unseen], squares[..., unseen] = 0.0, 0.0
     zero = np.isin(np.arange(len(result.mean)), unseen)
-    mean, rest = (np.where(zero, 0.0, part) for part in (result.mean, result.rest))
+    mean, rest = (np.where(zero, 0.0, values) for values in (result.mean, result.rest))
     return replace(result, mean=mean, squares=squares, rest=rest), zero
 
 
@@ -1157,14 +1163,14 @@ def _measured_columns(view: CenteredRows, columns: slice, center: bool, scratch:
     Where that is so far from the mean of all that squares would cancel, a second pass subtracts the better.
     """
     n, d = view.rows.shape[0], columns.stop - columns.start
-    parts = cut(n, CHUNK)
+    chunks = cut(n, CHUNK)
     shift = left = np.zeros(d)
     if center:
-        shift = _column_means(view.block(parts[0], columns, scratch))
+        shift = _column_means(view.block(chunks[0], columns, scratch))
     for _ in range(2):
         sums, squares = np.zeros(d), np.zeros(d)
-        for part in parts:
-            values = view.block(part, columns, scratch)
+        for chunk in chunks:
+            values = view.block(chunk, columns, scratch)
             if center:
                 values = _minus(values, shift, scratch)
                 sums += np.ones(len(values)) @ values
@@ -1191,10 +1197,10 @@ def _about_zero(values: Any, probe: FloatArray | None, image: FloatArray) -> Mom
     squares, products = np.zeros(d), np.zeros((d, image.shape[1] + 1))
     scratch = np.empty((min(count, rows_of_chunk(d)), d))
     factor = np.ones((len(scratch), products.shape[1]))  # the last column adds up the rows
-    for part in cut(count, len(scratch)):
-        length = part.stop - part.start
+    for chunk in cut(count, len(scratch)):
+        length = chunk.stop - chunk.start
         wide = scratch[:length]
-        wide[...] = values[part]
+        wide[...] = values[chunk]
         if probe is not None:
             factor[:length, :-1] = wide @ probe
         products += wide.T @ factor[:length]
@@ -1228,8 +1234,8 @@ def _squares(values: Any) -> FloatArray:
     """Sums of squares of the columns of a block."""
     total = np.zeros(values.shape[1])
     for start in range(0, len(values), CHUNK):
-        part = values[start : start + CHUNK]
-        total += np.einsum("ij,ij->j", part, part)
+        chunk = values[start : start + CHUNK]
+        total += np.einsum("ij,ij->j", chunk, chunk)
     return total
 
 
@@ -1245,11 +1251,11 @@ def _sparse_moments(block: Block, center: bool) -> Moments:
     values.sum_duplicates()
     (n, d), columns = values.shape, values.indices
     counts = np.bincount(columns, minlength=d)
-    data, own = values.data.copy(), np.ones(n) if weights is None else weights
-    total, stored = n if weights is None else float(own.sum()), counts
+    data, row_weights = values.data.copy(), np.ones(n) if weights is None else weights
+    total, stored = n if weights is None else float(row_weights.sum()), counts
 
     def sums(data: Any) -> FloatArray:
-        result: FloatArray = type(values)((data, columns, values.indptr), values.shape).T @ own
+        result: FloatArray = type(values)((data, columns, values.indptr), values.shape).T @ row_weights
         return result
 
     if weights is not None:

@@ -74,8 +74,8 @@ def certify(
     if trace is not None:
         # Of P A P. The error of a trace: at most k parts of it below Q, and sqrt(size) on the diagonal.
         left = max(trace - float(spectrum.values.sum()), 0.0) + float(spectrum.residuals.sum()) / sigma
-        parts = k + math.sqrt(operator.size) + 1.0
-        left = left + parts * spectrum.searched_to + 1e-14 * abs(trace)
+        terms = k + math.sqrt(operator.size) + 1.0
+        left = left + terms * spectrum.searched_to + 1e-14 * abs(trace)
         left = largest_missed(spectrum.values, left, together)
     complete: Completeness | None = None
     missed = None
@@ -83,13 +83,13 @@ def certify(
         complete, missed = _completeness(spectrum, operator, request, sigma, together, left)
     reasons = _reasons(spectrum, radii, complete, request.tol, seen=missed is not None)
     # The eigenvalues that are not among the computed ones, and whether the bound on them is one of them.
-    others, known = min(left, math.inf if complete is None else complete.bound), False
+    others, searched = min(left, math.inf if complete is None else complete.bound), False
     if k >= operator.size:
-        others, known = -math.inf, True
+        others, searched = -math.inf, True
     elif every:
-        others, known = float(spectrum.rest.max()) + spectrum.searched_to, True
+        others, searched = float(spectrum.rest.max()) + spectrum.searched_to, True
     kinds = [spectrum.error_kind, operator.error_kind]
-    kinds += [] if known or complete is None else [complete.kind]
+    kinds += [] if searched or complete is None else [complete.kind]
     kind = max(kinds, key=records.BOUND_KINDS.index)
     certificate = Certificate(
         values=spectrum.values * factor,
@@ -104,7 +104,7 @@ def certify(
         unit=unit,
         ok=not reasons,
         reasons=tuple(reasons),
-        directions=direction_bounds(spectrum, sigma, others, known, kind, factor),
+        directions=direction_bounds(spectrum, sigma, others, searched, kind, factor),
     )
     return certificate, missed
 
@@ -145,10 +145,10 @@ def _reasons(
     top, last = float(spectrum.values[0]), float(spectrum.values[-1])
     reasons = []
     if float(radii.max()) > tol * top:
-        part = "forming the matrix" if spectrum.error_bound > 0.5 * tol * top else "the residuals"
+        cause = "forming the matrix" if spectrum.error_bound > 0.5 * tol * top else "the residuals"
         reasons.append(
             f"the eigenvalues are known to {_share(float(radii.max()), top):.1e} of the largest, "
-            f"not to {tol:.1e}, because of {part}."
+            f"not to {tol:.1e}, because of {cause}."
         )
     if complete is None:
         reasons.append("nothing bounds the eigenvalues that were not computed.")
@@ -418,7 +418,7 @@ def _krylov_spaces(
 
 
 def direction_bounds(
-    spectrum: Spectrum, sigma: float, others: float, known: bool, kind: BoundKind, factor: float = 1.0
+    spectrum: Spectrum, sigma: float, others: float, searched: bool, kind: BoundKind, factor: float = 1.0
 ) -> DirectionBounds:
     """Bound the angles between computed eigenvectors and those of the exact matrix.
 
@@ -431,7 +431,7 @@ def direction_bounds(
         Smallest singular value of its vectors.
     others : float
         Bound on the eigenvalues of the exact matrix that were not computed; -inf where there are none.
-    known : bool
+    searched : bool
         Whether ``others`` is an eigenvalue with its error bound, and not merely an upper bound.
     kind : {"deterministic", "probabilistic", "estimate"}
         Kind of the weakest of these bounds.
@@ -470,7 +470,7 @@ def direction_bounds(
         # A cluster that reaches into rounding has no directions.
         sines[a:b] = min(1.0, off / gap) if gap > 0 and b <= rank else 1.0
     gaps, others = gaps[:rank] * factor, float(others) * factor
-    return DirectionBounds(first[:rank], gaps, sines[:rank], others, known, kind)
+    return DirectionBounds(first[:rank], gaps, sines[:rank], others, searched, kind)
 
 
 def lifted(
@@ -491,8 +491,8 @@ def lifted(
     """
     sines = np.minimum(1.0, bounds.sines * factors + drift)
     if not bool((bounds.first == np.arange(bounds.first.size)).all()):
-        for part in bounds.clusters:
-            some = slice(part.start, part.stop)
+        for cluster in bounds.clusters:
+            some = slice(cluster.start, cluster.stop)
             more = _norm(drift[some])
             sines[some] = np.minimum(1.0, bounds.sines[some] * float(factors[some].max()) + more)
     return DirectionBounds(bounds.first, bounds.gaps, sines, bounds.others, bounds.known, kind)

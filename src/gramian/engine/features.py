@@ -106,9 +106,9 @@ class FeatureSums:
     def merged(self, other: FeatureSums) -> FeatureSums:
         """Return the sums over the rows of both."""
         moments = merge_moments(self.moments, other.moments)
-        parts = self.rounding, other.rounding
+        errors = self.rounding, other.rounding
         # Errors of float32 are taken as independent.
-        rounding = math.hypot(*parts) if self.single else sum(parts)
+        rounding = math.hypot(*errors) if self.single else sum(errors)
         rounding += MERGED * float(np.finfo(np.float64).eps) * float(np.trace(moments.squares))
         return FeatureSums(moments, self.diagonal + other.diagonal, rounding, self.single)
 
@@ -171,7 +171,7 @@ def feature_sums(
     functions(some, near)
     shift = near.mean(axis=0).astype(dtype)
     return rows.map_reduce(
-        lambda part: _sums(part, functions, diagonal, on_device, shift), FeatureSums.merged
+        lambda block: _sums(block, functions, diagonal, on_device, shift), FeatureSums.merged
     )
 
 
@@ -185,30 +185,30 @@ def _sums(
     def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, float]]]:
         first, second, traces = np.zeros(m), np.zeros((m, m)), []
         values, product = np.empty((min(BLOCK, n), m), dtype), np.empty((m, m), dtype)
-        for part in draw:
-            X = numpy_rows(rows.block(part).values)
-            block = values[: part.stop - part.start]
+        for chunk in draw:
+            X = numpy_rows(rows.block(chunk).values)
+            block = values[: chunk.stop - chunk.start]
             functions(X, block)
             block -= shift
-            weights = rows.weights_of(part)
+            weights = rows.weights_of(chunk)
             first += (np.ones(len(block), dtype) if weights is None else weights) @ block
             if weights is not None:
                 block *= np.sqrt(weights)[:, None]
             np.matmul(block.T, block, out=product)  # NumPy computes one triangle only
             second += product
             lengths = arrays.as_float64(diagonal(X))
-            traces.append((part.start, float(np.sum(lengths if weights is None else weights * lengths))))
+            traces.append((chunk.start, float(np.sum(lengths if weights is None else weights * lengths))))
         return first, second, traces
 
     block = min(BLOCK, n)
     if arrays.is_numpy(rows.like):
-        parts, workers = slices(n, BLOCK), workers_of(m * m * dtype.itemsize)
-        result = arrays.each_thread(share, parts, most=workers) if workers > 1 else [share(iter(parts))]
+        chunks, workers = slices(n, BLOCK), workers_of(m * m * dtype.itemsize)
+        result = arrays.each_thread(share, chunks, most=workers) if workers > 1 else [share(iter(chunks))]
         first, second, _ = result[0]
         for other in result[1:]:
             first += other[0]
             second += other[1]
-        trace = sum(value for _, value in sorted(trace for part in result for trace in part[2]))
+        trace = sum(value for _, value in sorted(trace for batch in result for trace in batch[2]))
     else:
         first, second, trace = _sums_on_device(rows, on_device(rows.like), shift)
         block = block if single else n
@@ -226,12 +226,16 @@ def _sums_on_device(
 ) -> tuple[FloatArray, FloatArray, float]:
     xp, origin, totals = rows.xp, arrays.from_numpy(shift, rows.like), None
 
-    def work(part: slice, X: Any) -> list[Any]:
+    def work(chunk: slice, X: Any) -> list[Any]:
         values, trace = functions(X)
-        values, weights = arrays.to_dtype(values, shift.dtype) - origin, rows.weights_of(part)
+        values, weights = arrays.to_dtype(values, shift.dtype) - origin, rows.weights_of(chunk)
         if weights is not None:
-            own = arrays.from_numpy(weights, values)
-            sums, values, trace = own @ values, values * xp.sqrt(own)[:, None], own * trace
+            weights_here = arrays.from_numpy(weights, values)
+            sums, values, trace = (
+                weights_here @ values,
+                values * xp.sqrt(weights_here)[:, None],
+                weights_here * trace,
+            )
         else:
             sums = xp.sum(values, axis=0, dtype=xp.float64)
         return [sums, arrays.long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
@@ -348,8 +352,8 @@ def random_pivots(
     """
     # Elsewhere the factor grows by copies, so that what was lost there is made again.
     columns = count if rows.in_one_place else 0
-    parts = rows.map_parts(lambda part: _first(evaluator, part, columns, dtype))
-    sizes = parts.ask(lambda _, part: (float(part.left.sum()), float(part.left.max(initial=0.0))))
+    state = rows.map_parts(lambda block: _first(evaluator, block, columns, dtype))
+    sizes = state.ask(lambda _, block: (float(block.left.sum()), float(block.left.max(initial=0.0))))
     traces, tops = np.array(sizes).T
     trace = _centred_trace(evaluator, rows, rng) if center else float(traces.sum())
     # What is left of a diagonal is a difference, and rounding at this size.
@@ -358,35 +362,35 @@ def random_pivots(
     nodes: Any = None
     size = int(np.clip(count // ROUNDS, *CANDIDATES))
     while (done := len(chosen)) < count:
-        totals = np.array(parts.ask(lambda _, part: part.sums(floor)[-1]))
+        totals = np.array(state.ask(lambda _, block: block.sums(floor)[-1]))
         ends = np.cumsum(totals)
         if not ends[-1] > tol * trace:
             break
         at = rng.random(size) * ends[-1]
         which = np.minimum(np.searchsorted(ends, at, side="right"), len(ends) - 1)
-        own = [at[which == i] - (ends[i] - totals[i]) for i in range(len(ends))]
-        result = parts.ask(lambda rows, part, at: part.drawn(rows, at, floor), own)
+        positions = [at[which == i] - (ends[i] - totals[i]) for i in range(len(ends))]
+        result = state.ask(lambda rows, block, at: block.drawn(rows, at, floor), positions)
         # In the order in which they were drawn.
         order = np.argsort(np.argsort(which, kind="stable"), kind="stable")
-        drawn = np.concatenate([start + f[0] for start, f in zip(parts.starts, result, strict=True)])[order]
+        drawn = np.concatenate([start + f[0] for start, f in zip(state.starts, result, strict=True)])[order]
         candidates = arrays.rows_of(arrays.stacked([f[1] for f in result if f[1] is not None]), order)
-        known = np.empty((size, done))
+        factor = np.empty((size, done))
         if done:
-            KernelValues(evaluator, nodes)(candidates, known)
-            known = solve_triangular(L[:done, :done], known.T, lower=True).T
+            KernelValues(evaluator, nodes)(candidates, factor)
+            factor = solve_triangular(L[:done, :done], factor.T, lower=True).T
         H = np.empty((size, size))
         KernelValues(evaluator, candidates)(candidates, H)
         accepted, lower = _accepted(
-            H - known @ known.T, np.concatenate([f[2] for f in result])[order], floor, rng
+            H - factor @ factor.T, np.concatenate([f[2] for f in result])[order], floor, rng
         )
         accepted = accepted[: count - done]
         new, last = arrays.rows_of(candidates, accepted), done + len(accepted)
         chosen = np.concatenate([chosen, drawn[accepted]])
         nodes = new if nodes is None else arrays.stacked([nodes, new])
-        L[done:last, :done] = known[accepted]
+        L[done:last, :done] = factor[accepted]
         L[done:last, done:last] = lower[: len(accepted), : len(accepted)]
         # Where nothing but rounding is left, nothing is drawn again.
-        spent = np.unique(drawn[np.diag(H) - np.sum(known * known, axis=1) <= floor])
+        spent = np.unique(drawn[np.diag(H) - np.sum(factor * factor, axis=1) <= floor])
         few = len(accepted) < LEAST_ACCEPTED * size
         if last < count and last > seen and (few or ends[-1] * len(accepted) <= tol * trace * size):
             pivots = KernelValues(evaluator, nodes[seen:, :], rough=dtype == np.float32)
@@ -396,8 +400,8 @@ def random_pivots(
             extended = _Extension()
         else:
             continue
-        cuts = np.split(spent, np.searchsorted(spent, parts.starts[1:]))
-        parts.update(extended, [cut - start for cut, start in zip(cuts, parts.starts, strict=True)])
+        cuts = np.split(spent, np.searchsorted(spent, state.starts[1:]))
+        state.update(extended, [cut - start for cut, start in zip(cuts, state.starts, strict=True)])
     return chosen
 
 
@@ -447,8 +451,8 @@ class _Part(NamedTuple):
 
     def drawn(self, rows: Rows, at: FloatArray, floor: float) -> tuple[Any, Any, FloatArray]:
         """Return the places at which sums reach some numbers, these rows, and what was left of them."""
-        places = np.minimum(np.searchsorted(self.sums(floor), at, side="right"), len(self.left) - 1)
-        return places, rows.at(places) if len(places) else None, self.left[places]
+        indices = np.minimum(np.searchsorted(self.sums(floor), at, side="right"), len(self.left) - 1)
+        return indices, rows.at(indices) if len(indices) else None, self.left[indices]
 
 
 def _first(evaluator: Evaluator, rows: Rows, columns: int, dtype: Any) -> _Part:
@@ -472,9 +476,9 @@ class _Extension:
     values: KernelValues | None = None
     lower: FloatArray | None = None
 
-    def __call__(self, rows: Rows, part: _Part, spent: Indices) -> _Part:
+    def __call__(self, rows: Rows, block: _Part, spent: Indices) -> _Part:
         """Return the part with these columns, and nothing left of the rows that are spent."""
-        left, factor, done = part.left.copy(), part.factor, part.done
+        left, factor, done = block.left.copy(), block.factor, block.done
         if self.values is not None and self.lower is not None:
             (n, room), count = factor.shape, len(self.lower)
             if room < done + count:
@@ -498,8 +502,8 @@ class _Extension:
     def _step(self, cols: slice, done: int, dtype: Any) -> tuple[slice, Any, Any]:
         """Some of the columns, what those before are multiplied by, and the inverse of their own factor."""
         assert self.lower is not None
-        own = self.lower[cols, done + cols.start : done + cols.stop]
-        inverse = solve_triangular(own, np.eye(len(own)), lower=True).T
+        corner = self.lower[cols, done + cols.start : done + cols.stop]
+        inverse = solve_triangular(corner, np.eye(len(corner)), lower=True).T
         return cols, self.lower[cols, : done + cols.start].T.astype(dtype), inverse.astype(dtype)
 
 
@@ -535,8 +539,8 @@ def feature_costs(
     """
     n, d = shape
     kind = "float32" if single else "float64"
-    one = COSINE if rule is None else KERNEL_VALUE["float64"] / 2
-    values = n * m * (one + d / LARGE["float64"])
+    operations = COSINE if rule is None else KERNEL_VALUE["float64"] / 2
+    values = n * m * (operations + d / LARGE["float64"])
     solver, what = ("random-features", "random features") if rule is None else ("nystroem", "landmarks")
     steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
     if rule is not None:

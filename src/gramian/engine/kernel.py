@@ -186,10 +186,10 @@ class KernelProblem(Problem):
         if rows.weights is not None:
             weights = rows.weights / rows.weight
             # To the vectors of repeated rows, of which all but a share of the weight are left out.
-            given = rows.weights[:, None]
-            roots = np.sqrt(np.where(given > 0, given, np.inf))
+            row_weights = rows.weights[:, None]
+            roots = np.sqrt(np.where(row_weights > 0, row_weights, np.inf))
             vectors = arrays.to_dtype(vectors / arrays.from_numpy(roots, vectors), rows.dtype)
-            counts = arrays.to_dtype(arrays.from_numpy(given, vectors), rows.dtype)
+            counts = arrays.to_dtype(arrays.from_numpy(row_weights, vectors), rows.dtype)
         signs = arrays.from_numpy(fixed_signs(vectors), vectors)
         vectors = vectors * arrays.to_dtype(signs, rows.dtype)[None, :]
         inverse = np.zeros(k)
@@ -448,9 +448,9 @@ def random_features(mapping: FourierFeatureMap, error: float, dtype: Any, like: 
     def on_device(like: Any) -> Callable[[Any], tuple[Any, Any]]:
         return lambda X: (mapping.evaluate(X), arrays.to_float64(X[:, 0] * 0.0 + 1.0))
 
-    one = np.eye(len(mapping))
-    parts = values, lambda X: np.ones(len(X)), one, dtype == np.float32, on_device, bounds, like
-    return Features(*parts, identity=True)
+    identity = np.eye(len(mapping))
+    arguments = values, lambda X: np.ones(len(X)), identity, dtype == np.float32, on_device, bounds, like
+    return Features(*arguments, identity=True)
 
 
 @dataclass(eq=False)

@@ -101,9 +101,9 @@ class KrylovRoute(route.Route):
 
     def passes_worth(self, costs: Costs, target: Target, seconds: float) -> int:
         """Return how many passes may be made before a direct route of so many seconds is better."""
-        one = max(costs.product(self.form, self.block), 1e-9)
+        pass_seconds = max(costs.product(self.form, self.block), 1e-9)
         least = WHOLE_PASSES if self.form.whole else FEWEST_PASSES * max(1, _width(target) // self.block)
-        return max(least, min(WHOLE_PASSES, int(1.5 * seconds / one)))
+        return max(least, min(WHOLE_PASSES, int(1.5 * seconds / pass_seconds)))
 
     def with_patience(self, costs: Costs, target: Target, seconds: float | None) -> KrylovRoute:
         """Return the route with as many passes as a direct one of so many seconds is worth."""
@@ -119,9 +119,9 @@ class KrylovRoute(route.Route):
             return f"{route.few(target, m)}, and the {matrix} fits into memory."
         reason = f"{route.few(target, m)}: products with blocks of vectors cost less than the whole matrix."
         if self.form.matrix == "centered kernel" and self.form.storage == "again":
-            part = f"only {self.form.share:.0%} of them stay in memory and the others"
-            part = part if self.form.share else "they"
-            reason += f" The tiles do not fit into memory_limit, so {part} are recomputed in every pass."
+            which = f"only {self.form.share:.0%} of them stay in memory and the others"
+            which = which if self.form.share else "they"
+            reason += f" The tiles do not fit into memory_limit, so {which} are recomputed in every pass."
         return reason
 
     def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> route.SolverResult:

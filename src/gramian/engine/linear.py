@@ -186,10 +186,12 @@ class LinearProblem(Problem):
         # A small one is decomposed sooner than it is moved.
         if len(matrix) > FEW_ON_DEVICE:
             matrix = arrays.from_numpy(matrix, self.rows.like)
-        known = scatter.Observed()
+        observed = scatter.Observed()
         if isinstance(result, SingleMoments):
-            known = scatter.observed(view, result, probe)
-        return CovarianceOperator(view, whole=True, matrix=matrix, observed=known, worst_case=self.worst_case)
+            observed = scatter.observed(view, result, probe)
+        return CovarianceOperator(
+            view, whole=True, matrix=matrix, observed=observed, worst_case=self.worst_case
+        )
 
     def _probe(self, rows: Rows) -> FloatArray | None:
         """Gaussian columns for rows of NumPy whose products round in float32; None where none are needed.
@@ -208,8 +210,8 @@ class LinearProblem(Problem):
             if request is not None and self._estimate(rows, some) <= ENOUGH * request.tol:
                 return None
         drawn = records.random_stream(None if request is None else request.seeds, PROBE_STREAM)
-        of = [*drawn.integers(2**32, size=4).tolist(), int.from_bytes(digest(*seen), "little")]
-        return np.random.default_rng(of).standard_normal((rows.shape[1], PROBE_COLUMNS))
+        seed = [*drawn.integers(2**32, size=4).tolist(), int.from_bytes(digest(*seen), "little")]
+        return np.random.default_rng(seed).standard_normal((rows.shape[1], PROBE_COLUMNS))
 
     @arrays.blas_threads()  # several would wait for each other longer than so little work takes
     @np.errstate(all="ignore")  # of what is not finite or too large nothing is said

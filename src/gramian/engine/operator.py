@@ -331,8 +331,8 @@ class TableCosts(Costs):
         """Return where the parts of a pass are worked on, and what is sent around for it."""
         if self.spread is None:
             return ""
-        one = 8 * self.order(form) * (self.order(form) if form.whole else columns)
-        moved = self.spread.moved(one, 0 if form.whole else one)
+        size = 8 * self.order(form) * (self.order(form) if form.whole else columns)
+        moved = self.spread.moved(size, 0 if form.whole else size)
         if form.matrix == "gram" and self.spread.workers:
             moved += self.shape[0] * self.shape[1] * self.dtype.itemsize  # which is cut anew by columns
         return f"; {self.spread}" + (f" and moves about {amount(moved)}" if self.spread.workers else "")
@@ -524,8 +524,8 @@ def symmetric_times(A: Any, V: Any) -> Any:
     V = np.ascontiguousarray(V)
 
     def share(draw: Any) -> None:
-        for part in draw:
-            np.matmul(A[part], V, out=out[part])
+        for rows in draw:
+            np.matmul(A[rows], V, out=out[rows])
 
     each_thread(share, slices(A.shape[0], THIN_ROWS))
     return out

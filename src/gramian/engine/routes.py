@@ -190,7 +190,9 @@ def routes(costs: Costs, target: Target) -> Iterator[Route]:
 def both_matrices(costs: Costs, target: Target) -> Iterator[str]:
     """Yield what forming and decomposing the covariance and the dual Gram matrix takes, in words."""
     for matrix, growth in (("covariance", "O(n d^2 + d^3)"), ("gram", "O(n^2 d + n^3)")):
-        for form in [one for one in costs.forms() if one.matrix == matrix and one.whole and one.double][:1]:
+        for form in [form for form in costs.forms() if form.matrix == matrix and form.whole and form.double][
+            :1
+        ]:
             cost, m = ProductRoute(form).cost(costs, target), costs.order(form)
             size = f"{m:,} x {m:,}, {growth}"
             time, memory = checks.duration(cost.seconds), checks.amount(cost.bytes)
@@ -252,9 +254,9 @@ def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatAr
         values, vectors = linalg.eigh(A)
         return arrays.as_float64(values)[::-1], arrays.namespace(A).flip(vectors, axis=1)
 
-    known: Any = target.count or (A.shape[0] if target.fraction is None else None)
-    known = known or (lambda values: count_of(target, values, total))
-    values, vectors = arrays.decomposed(A, on_device, partial(arrays.leading_pairs, count=known))
+    count: Any = target.count or (A.shape[0] if target.fraction is None else None)
+    count = count or (lambda values: count_of(target, values, total))
+    values, vectors = arrays.decomposed(A, on_device, partial(arrays.leading_pairs, count=count))
     k = count_of(target, values, total)
     return values[:k].copy(), arrays.moved(vectors[:, :k], A), values[k:].copy()
 
@@ -371,6 +373,6 @@ def _svd_on_host(C: FloatArray) -> tuple[Any, Any]:
     return s, Vt
 
 
-def _work(asked: tuple[Any, int]) -> int:
+def _work(item: tuple[Any, int]) -> int:
     """Return the size of the workspace that LAPACK asks for."""
-    return int(asked[0])
+    return int(item[0])

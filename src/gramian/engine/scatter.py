@@ -105,12 +105,12 @@ class ScatterOperator(ABC):
     def _error(self) -> tuple[float, records.BoundKind]:
         """Bound on the error of what products multiply by, and its kind."""
         C = self.centered
-        terms, products, known = C.thin, 2, self._observed
+        terms, products, observed = C.thin, 2, self._observed
         if self._formed:
             terms, products = self._terms, 1
         else:
-            known = self._sampled()
-        return product_error(C, C.rows.shape[self.axis], terms, products, known, self._worst_case)
+            observed = self._sampled()
+        return product_error(C, C.rows.shape[self.axis], terms, products, observed, self._worst_case)
 
     def _sampled(self) -> Observed:
         """Return how far products of float32 with some runs of rows are off, carried on to all rows.
@@ -124,13 +124,13 @@ class ScatterOperator(ABC):
         pieces = -(-n // run)
         for runs in (RUNS, 4 * RUNS, 16 * RUNS):
             starts = run * np.unique(np.linspace(0, pieces - 1, min(runs, pieces)).astype(np.intp))
-            places = (starts[:, None] + np.arange(run)).ravel()
-            part = replace(C, rows=C.rows.picked(places[places < n]))
-            blocks = (arrays.to_float64(part.block(some, every)) for some in part.row_slices())
+            rows = (starts[:, None] + np.arange(run)).ravel()
+            sample = replace(C, rows=C.rows.picked(rows[rows < n]))
+            blocks = (arrays.to_float64(sample.block(some, every)) for some in sample.row_slices())
             total = sum(float((arrays.column_norms(block) ** 2).sum()) for block in blocks)
-            if total >= 0.5 * C.total * part.rows.shape[0] / n:
+            if total >= 0.5 * C.total * sample.rows.shape[0] / n:
                 break  # else few rows hold most of the squares
-        single, double = (type(self)(replace(part, double=double)) for double in (False, True))
+        single, double = (type(self)(replace(sample, double=double)) for double in (False, True))
         image = double.matmat(arrays.from_numpy(np.ones((self.size, 1)), self.like))
         v = image / max(float(arrays.column_norms(image)[0]), TINY)
         exact, ones = double.matmat(v), np.ones((1, arrays.THIN_COLUMNS))
@@ -155,8 +155,8 @@ class ScatterOperator(ABC):
     @property
     def error_bound(self) -> float:
         """Bound on the error of what products multiply by."""
-        own = self.size * float(np.finfo(np.float64).eps) * self.centered.total if self._formed else 0.0
-        return self._error[0] + own
+        rounding = self.size * float(np.finfo(np.float64).eps) * self.centered.total if self._formed else 0.0
+        return self._error[0] + rounding
 
     def promoted(self) -> Self | None:
         """Return the same matrix with products in float64, made anew in every pass."""
@@ -192,21 +192,21 @@ class ScatterOperator(ABC):
             return symmetric_times(self._whole, V)
         if not C.rows.in_one_place:
             kind = type(self)
-            return C.map_reduce(lambda part: kind(part).matmat(V), np.add)
+            return C.map_reduce(lambda rows: kind(rows).matmat(V), np.add)
         if C.rows.skips_zeros:
             return C.sparse_sum(C.sparse_product(V)) if self.axis == 0 else C.times(C.transposed_times(V))
-        given, V = V, arrays.to_dtype(V, C.arithmetic)
+        like, V = V, arrays.to_dtype(V, C.arithmetic)
         if not arrays.is_numpy(C.rows.like):
             U = arrays.moved(V, C.rows.like)
-            return arrays.moved(self._on_device(lambda B: arrays.long_product(B, B @ U, C.thin)), given)
+            return arrays.moved(self._on_device(lambda B: arrays.long_product(B, B @ U, C.thin)), like)
         slices = C.thin_slices(self.axis)
         groups = arrays.thin_groups(V, *self._cutting, slices[0].stop)
 
         def share(draw: Iterator[slice]) -> list[Any]:
             totals = [np.zeros(group.shape) for group in groups]
             scratch = self._scratch(slices)
-            for part in draw:
-                B = self._pieces(part, scratch)
+            for chunk in draw:
+                B = self._pieces(chunk, scratch)
                 for group, total in zip(groups, totals, strict=True):
                     total += np.matmul(B, np.matmul(B.transpose(0, 2, 1), group).sum(axis=0))
             return totals
@@ -233,8 +233,8 @@ class ScatterOperator(ABC):
             over = C.map_reduce if self.axis == 0 else C.over_columns
             kind = type(self)
             return over(
-                lambda part: kind(part)._accumulated(),
-                lambda one, other: (one[0] + other[0], one[1] + other[1]),
+                lambda rows: kind(rows)._accumulated(),
+                lambda first, other: (first[0] + other[0], first[1] + other[1]),
             )
         slices, single = self._wide_slices(), C.arithmetic == np.float32
         squares = np.zeros(m)
@@ -244,8 +244,8 @@ class ScatterOperator(ABC):
             def product(B: Any) -> Any:
                 result = arrays.long_product(B, B, terms)
                 if single:
-                    own = arrays.namespace(B).sum(arrays.to_float64(B) ** 2, axis=0)
-                    np.add(squares, arrays.as_float64(own), out=squares)
+                    lengths = arrays.namespace(B).sum(arrays.to_float64(B) ** 2, axis=0)
+                    np.add(squares, arrays.as_float64(lengths), out=squares)
                 return result
 
             return self._on_device(product), squares
@@ -255,13 +255,13 @@ class ScatterOperator(ABC):
             length = slices[0].stop
             scratch = C.scratch(*((length, m) if self.axis == 0 else (m, length)))
             product = np.empty((m, m), dtype=C.arithmetic)
-            for part in draw:
-                B = self._cut(part, scratch)
+            for chunk in draw:
+                B = self._cut(chunk, scratch)
                 np.matmul(B, B.T, out=product)  # NumPy recognises this and computes one triangle only
-                own = np.einsum("ij,ij->i", B, B, dtype=np.float64) if single else 0.0
+                lengths = np.einsum("ij,ij->i", B, B, dtype=np.float64) if single else 0.0
                 with lock:
                     np.add(total, product, out=total)
-                    np.add(squares, own, out=squares)
+                    np.add(squares, lengths, out=squares)
 
         workers = workers_of(m * m * C.arithmetic.itemsize)
         return centered.filled(C, slices, share, total, "matrix", most=workers), squares
@@ -280,9 +280,9 @@ class ScatterOperator(ABC):
         groups = arrays.thin_groups(W, *self._cutting, C.thin_slices(self.axis)[0].stop)
 
         def share(draw: Iterator[slice]) -> None:
-            for part in draw:
-                B = self._pieces(part, None).transpose(0, 2, 1)
-                out[part] = np.concatenate([np.matmul(B, group).sum(axis=0) for group in groups], axis=1)
+            for chunk in draw:
+                B = self._pieces(chunk, None).transpose(0, 2, 1)
+                out[chunk] = np.concatenate([np.matmul(B, group).sum(axis=0) for group in groups], axis=1)
 
         arrays.each_thread(share, C.thin_slices(self.axis))
         return out
@@ -292,11 +292,11 @@ class ScatterOperator(ABC):
         C, least = self.centered, centered.least_rows(self.size)
         return C.column_slices(least) if self.axis else C.row_slices(least)
 
-    def _cut(self, part: slice, scratch: Any) -> Any:
+    def _cut(self, chunk: slice, scratch: Any) -> Any:
         """One block of C with the operator's order as its first dimension."""
         if self.axis == 0:
-            return self.centered.block(part, slice(None), scratch).T
-        return self.centered.block(slice(None), part, scratch)
+            return self.centered.block(chunk, slice(None), scratch).T
+        return self.centered.block(slice(None), chunk, scratch)
 
     # C is multiplied by few vectors in pieces of at most THIN rows of the operator's order, of one size, so
     # that one call of NumPy runs over them; what is missing in the last piece is zero.
@@ -307,26 +307,26 @@ class ScatterOperator(ABC):
         pieces = -(-self.size // arrays.THIN)
         return pieces, -(-self.size // pieces)
 
-    def _pieces(self, part: slice, scratch: Any) -> Any:
+    def _pieces(self, chunk: slice, scratch: Any) -> Any:
         """One block of C as (pieces, rows, length of the part), kept where memory was given for it."""
-        if part.start in self._kept:
-            return self._kept[part.start]
+        if chunk.start in self._kept:
+            return self._kept[chunk.start]
         pieces, rows = self._cutting
-        length, order = part.stop - part.start, pieces * rows
+        length, order = chunk.stop - chunk.start, pieces * rows
         if self._memory is not None:
-            buffer = self._memory[part.start * order : part.stop * order]
+            buffer = self._memory[chunk.start * order : chunk.stop * order]
         else:
             buffer = scratch[: length * order]
         buffer = buffer.reshape((length, order) if self.axis == 0 else (order, length))
         cut = buffer[:, : self.size].T if self.axis == 0 else buffer[: self.size]
-        block = self._cut(part, cut.T if self.axis == 0 else cut)
+        block = self._cut(chunk, cut.T if self.axis == 0 else cut)
         if not np.may_share_memory(block, cut):
             cut[...] = block
         (buffer[:, self.size :] if self.axis == 0 else buffer[self.size :])[...] = 0
         shaped = buffer.reshape(length, pieces, rows).transpose(1, 2, 0)
         shaped = shaped if self.axis == 0 else buffer.reshape(pieces, rows, length)
         if self._memory is not None:
-            self._kept[part.start] = shaped
+            self._kept[chunk.start] = shaped
         return shaped
 
     def _scratch(self, slices: list[slice]) -> Any:

@@ -567,8 +567,8 @@ def _judged(
         left = max((spectrum.total or 0.0) - float(spectrum.values.sum()), 0.0)
         least = min(left, float(spectrum.values.min(initial=math.inf)))
         error = float(spectrum.residuals.max(initial=0.0)) + spectrum.error_bound
-        known = spectrum.rank >= spectrum.values.size and error <= request.tol * least
-        if not known and any(other.route.solver == "full" for other in planned.without(tried)):
+        complete = spectrum.rank >= spectrum.values.size and error <= request.tol * least
+        if not complete and any(other.route.solver == "full" for other in planned.without(tried)):
             return Status.INACCURATE, "products do not resolve the smallest eigenvalues"
     return Status.COMPLETE, ""
 

@@ -143,8 +143,8 @@ class MatrixSource:
                 )
             size = max(size, float(xp.max(xp.abs(block))))
             if largest > worst:
-                place = np.unravel_index(int(xp.argmax(gap)), gap.shape)
-                worst, where = largest, (start + int(place[0]), int(place[1]))
+                index = np.unravel_index(int(xp.argmax(gap)), gap.shape)
+                worst, where = largest, (start + int(index[0]), int(index[1]))
         if worst > 100 * eps * size:
             i, j = where
             raise DataError(
@@ -209,10 +209,10 @@ AnySource = KernelSource | MatrixSource | WeightedSource
 def _row_sums(array: Any) -> FloatArray:
     """Sums of the rows and of their squares, in float64."""
     n = array.shape[0]
-    parts = (arrays.to_float64(array[start : min(n, start + 1024), :]) for start in range(0, n, 1024))
+    blocks = (arrays.to_float64(array[start : min(n, start + 1024), :]) for start in range(0, n, 1024))
     xp = arrays.namespace(array)
     return np.concatenate(
-        [arrays.as_float64(xp.sum(f, axis=1)) for part in parts for f in (part, part * part)]
+        [arrays.as_float64(xp.sum(f, axis=1)) for block in blocks for f in (block, block * block)]
     )
 
 
@@ -266,17 +266,17 @@ def leading_from_few(source: KernelSource, width: int, rng: np.random.Generator)
     """
     n = len(source.diagonal)
     few = np.sort(rng.choice(n, min(n, FEW_ROWS), replace=False))
-    right, parts = source.right[few], slices(n, 2048)
+    right, chunks = source.right[few], slices(n, 2048)
 
-    def columns(part: slice) -> FloatArray:
-        result: FloatArray = source.evaluator.tile(source.left[part], right)
+    def columns(chunk: slice) -> FloatArray:
+        result: FloatArray = source.evaluator.tile(source.left[chunk], right)
         return result
 
-    def moments(part: slice) -> tuple[FloatArray, FloatArray]:
-        C = columns(part)
+    def moments(chunk: slice) -> tuple[FloatArray, FloatArray]:
+        C = columns(chunk)
         return C.sum(axis=0), C.T @ C
 
-    totals = arrays.parallel_map(moments, parts)
+    totals = arrays.parallel_map(moments, chunks)
     mean = sum(total[0] for total in totals) / n
     # Not by the engine: what is found here is where an iteration starts, and no answer.
     values, Q = arrays.eigh(source.evaluator.tile(source.left[few], right))
@@ -284,7 +284,7 @@ def leading_from_few(source: KernelSource, width: int, rng: np.random.Generator)
     M = Q[:, sound] / np.sqrt(values[sound])
     values, P = arrays.eigh(M.T @ (sum(total[1] for total in totals) - n * np.outer(mean, mean)) @ M)
     coefficients = M @ P[:, ::-1][:, :width]
-    return np.concatenate(arrays.parallel_map(lambda part: (columns(part) - mean) @ coefficients, parts))
+    return np.concatenate(arrays.parallel_map(lambda chunk: (columns(chunk) - mean) @ coefficients, chunks))
 
 
 # ------------------------------------------------------------------------ tiles
@@ -506,9 +506,9 @@ class TileMatrix:
                     sums[stack.columns] += down
             return sums, squares
 
-        parts = self._each(share)
-        sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
-        return arrays.as_float64(sums), float(sum(part[1] for part in parts))
+        results = self._each(share)
+        sums = sum((result[0] for result in results[1:]), start=results[0][0])
+        return arrays.as_float64(sums), float(sum(result[1] for result in results))
 
     def _each(self, share: Callable[[Iterator[list[Stack]]], R]) -> list[R]:
         """Run ``share`` over the stripes of tiles on each worker; on a device, once."""
@@ -722,9 +722,9 @@ class CenteredKernelOperator:
         if self.unit is not None:
             # s u.T + u s.T - (u.T s) u u.T, symmetric to the last bit.
             u, half = self.unit, self._sums - self._taken / 2 * self.unit
-            for part in slices(self.size, 256):
-                taken = np.outer(half[part], u) + np.outer(u[part], half)
-                A[part, :] -= arrays.from_numpy(taken, A)
+            for chunk in slices(self.size, 256):
+                taken = np.outer(half[chunk], u) + np.outer(u[chunk], half)
+                A[chunk, :] -= arrays.from_numpy(taken, A)
             return A
         t = arrays.from_numpy(self.row_means, self.like)
         if arrays.is_numpy(A):
@@ -848,6 +848,6 @@ class KernelCosts(Costs):
         half = n * (n + 1) / 2
         if self.given:
             return half * 8 / rates.BANDWIDTH
-        own = 0.0 if self.calls is None else self.calls.seconds
+        call = 0.0 if self.calls is None else self.calls.seconds
         kind = form.arithmetic if self.quick and form.storage == "again" else "float64"
-        return half * (rates.KERNEL_VALUE[kind] / 2 + d / rates.LARGE[kind] + own)
+        return half * (rates.KERNEL_VALUE[kind] / 2 + d / rates.LARGE[kind] + call)

@@ -97,12 +97,12 @@ class Faces:
         """Width and height, such as "92x112"."""
         return f"{self.pictures.shape[2]}x{self.pictures.shape[1]}"
 
-    def take(self, places: Any) -> Faces:
+    def take(self, indices: Any) -> Faces:
         """Return some of the pictures, by a slice, positions or a mask.
 
         Parameters
         ----------
-        places : slice, array-like of int of shape (m,) or of bool of shape (n,)
+        indices : slice, array-like of int of shape (m,) or of bool of shape (n,)
             Which pictures, counted from 0.
 
         Returns
@@ -110,12 +110,12 @@ class Faces:
         Faces
             The chosen ones with all that belongs to them.
         """
-        chosen = np.arange(len(self))[places]
+        chosen = np.arange(len(self))[indices]
         columns: dict[str, Any] = {
             name: None if (values := getattr(self, name)) is None else tuple(values[i] for i in chosen)
             for name in ("people", "names", "hashes", "sizes", "files")
         }
-        return replace(self, pictures=self.pictures[places], **columns)
+        return replace(self, pictures=self.pictures[indices], **columns)
 
     def stretched(self) -> list[tuple[str, tuple[int, int]]]:
         """Return pictures whose proportions resizing has changed by more than 10 %, and their sizes."""
@@ -253,8 +253,8 @@ def read_faces(
             "or .npy file of pictures."
         )
     by_folder = not (listed is source or alone)
-    place = location if by_folder else [location.path for location in locations]
-    with opened_source(place, name=name) as (_, _, opened):
+    sources = location if by_folder else [location.path for location in locations]
+    with opened_source(sources, name=name) as (_, _, opened):
         if isinstance(opened, PictureSource):
             faces = _from_files(opened, wanted, None if strict or alone else [], keep_files)
             return _with_people(faces, suffix == ".zip", strict) if by_folder else faces
@@ -327,7 +327,7 @@ def _from_files(
     pictures = as_pictures(array.read())
     names, hashes, sizes, kept = zip(*read, strict=True)
     notes = array.notes
-    if other := sum(one != (width, height) for one in sizes):
+    if other := sum(size != (width, height) for size in sizes):
         notes += (f"{other} of {len(sizes)} pictures were resized to {width}x{height}",)
     files = kept if keep_files else None
     about = tuple(skipped or ()), notes, opened.source, sizes, files

@@ -344,7 +344,11 @@ class Gallery:
         """
         name = stored_name(self._content, person)
         pictures = (picture for picture in self._content.pictures if picture.person == name)
-        return tuple((one.source, one.original.tobytes()) for one in pictures if one.original is not None)
+        return tuple(
+            (picture.source, picture.original.tobytes())
+            for picture in pictures
+            if picture.original is not None
+        )
 
     def recogniser(self, **settings: Any) -> Recogniser:
         """Return a recogniser of the people enrolled, the same one until they or the settings change.
@@ -470,21 +474,21 @@ def add_pictures(content: GalleryFile, rows: Sequence[Picture]) -> tuple[Gallery
     pictures = {picture.digest: picture for picture in content.pictures}
     repeated = []
     for row in rows:
-        known = pictures.get(row.digest)
-        if known is None:
+        present = pictures.get(row.digest)
+        if present is None:
             pictures[row.digest] = row
             counts[row.person] += 1
             continue
-        if known.person != row.person:
-            known_as = f" ({known.source})" if known.source and known.source != row.source else ""
+        if present.person != row.person:
+            known_as = f" ({present.source})" if present.source and present.source != row.source else ""
             raise DataError(
-                f"{row.source or 'A picture'} is already enrolled for {known.person}{known_as}, so it cannot "
-                f"be {row.person}. Nothing was stored.",
-                f"Leave it out, or forget {known.person} first.",
+                f"{row.source or 'A picture'} is already enrolled for {present.person}{known_as}, so it "
+                f"cannot be {row.person}. Nothing was stored.",
+                f"Leave it out, or forget {present.person} first.",
             )
         repeated.append((row.person, row.source))
-        if known.original is None:
-            pictures[row.digest] = known._replace(original=row.original)
+        if present.original is None:
+            pictures[row.digest] = present._replace(original=row.original)
     return content.holding(list(pictures.values())), Enrolled(counts, tuple(repeated))
 
 
@@ -639,22 +643,22 @@ def as_batch(
     values = as_vectors(vectors, n_components)
     empty: dict[str, list[Any]] = {"sources": [""] * len(values), "pictures": [None] * len(values)}
     columns = {"people": people, "hashes": hashes, "sources": sources, "pictures": pictures}
-    lists = {name: empty[name] if given is None else list(given) for name, given in columns.items()}
-    for name, given in lists.items():
-        if len(given) != len(values):
+    lists = {name: empty[name] if column is None else list(column) for name, column in columns.items()}
+    for name, column in lists.items():
+        if len(column) != len(values):
             raise DataError(
-                f"{len(values):,} vectors but {len(given):,} {name}.", "Give one for each vector."
+                f"{len(values):,} vectors but {len(column):,} {name}.", "Give one for each vector."
             )
     rows, time = [], now()
-    for place, (name, digest, source, picture) in enumerate(zip(*lists.values(), strict=True)):
+    for index, (name, digest, source, picture) in enumerate(zip(*lists.values(), strict=True)):
         if not isinstance(digest, str) or not HASH.fullmatch(digest):
             hint = "Give that of the picture file: hashlib.sha256(data).hexdigest()"
             raise DataError(f"{digest!r} is not a SHA-256 of 64 lowercase hexadecimal digits.", hint)
         if picture is not None and hashlib.sha256(picture).hexdigest() != digest:
             raise DataError(
-                f"Picture {place} has another SHA-256.", "Give pictures in the order of the hashes."
+                f"Picture {index} has another SHA-256.", "Give pictures in the order of the hashes."
             )
-        vector = values[place].astype(np.float32)
+        vector = values[index].astype(np.float32)
         # A name from a disk may hold bytes that are no text.
         source = str(source).encode("utf-8", "replace").decode()
         original = None if picture is None else np.frombuffer(picture, np.uint8)

@@ -223,8 +223,8 @@ class Recogniser:
         check_choice("distance", self.distance, similarity.DISTANCES)
         check_choice("match", self.match, similarity.MATCHES)
         if not (isinstance(self.discriminant, (bool, np.bool_)) or self.discriminant == "auto"):
-            known = "is not known. Give True, False or 'auto'."
-            raise ParameterError("discriminant", self.discriminant, known)
+            allowed = "is not known. Give True, False or 'auto'."
+            raise ParameterError("discriminant", self.discriminant, allowed)
         if self.far is not None:
             check_share("far", self.far, "It is a share of strangers, such as 0.01.")
         if self.n_components is not None:
@@ -323,11 +323,11 @@ class Recogniser:
         likeness = self.similarity(vectors)
         two = min(2, likeness.shape[1])
         # Only the two most alike are needed, of perhaps thousands.
-        places = np.argpartition(-likeness, two - 1, axis=1)[:, :two]
+        nearest = np.argpartition(-likeness, two - 1, axis=1)[:, :two]
         named = []
-        for scores, top in zip(likeness, places, strict=True):
+        for scores, top in zip(likeness, nearest, strict=True):
             ranked = sorted(((float(scores[i]), -int(i)) for i in top), reverse=True)
-            named.append([(score, self.people_[-place]) for score, place in ranked])
+            named.append([(score, self.people_[-index]) for score, index in ranked])
         return _answered(named, self.threshold_, face_scores, face_threshold)
 
     def verify(
@@ -378,20 +378,20 @@ def _answered(
             kind = "person"
         others = [] if claimed else people[1:] if kind == "person" else people
         runner_up_score, runner_up = others[0] if others else (None, None)
-        known = person if kind == "person" else None
-        answers.append(Answer(kind, known, score, runner_up, runner_up_score, threshold, face, limit))
+        name = person if kind == "person" else None
+        answers.append(Answer(kind, name, score, runner_up, runner_up_score, threshold, face, limit))
     return answers
 
 
 def _as_names(people: Any, count: int) -> npt.NDArray[Any]:
     """Return one name for each vector; labels of a data set may be numbers."""
-    given = list(people)
-    if len(given) != count:
-        raise DataError(f"{count:,} vectors but {len(given):,} people.", "Give one name for each vector.")
-    for place, name in enumerate(given):
+    names = list(people)
+    if len(names) != count:
+        raise DataError(f"{count:,} vectors but {len(names):,} people.", "Give one name for each vector.")
+    for index, name in enumerate(names):
         if not isinstance(name, (str, Real)) or name != name or not str(name).strip():
-            raise DataError(f"people[{place}] is {name!r}, not a name.", "Give one for each vector.")
-    return np.array([str(name) for name in given], dtype=object)
+            raise DataError(f"people[{index}] is {name!r}, not a name.", "Give one for each vector.")
+    return np.array([str(name) for name in names], dtype=object)
 
 
 def identify(model: FaceSpace, recogniser: Recogniser, faces: Any) -> list[Answer]:

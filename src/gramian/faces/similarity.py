@@ -79,8 +79,8 @@ def whitening(variances: Any) -> FloatArray:
         each = "must be one finite number of at least 0 for each component: eigenvalues_ of the model"
         raise ParameterError("variances", allowed=each)
     # What rounding leaves of a variance of 0 must not become the loudest component.
-    known = values > values.max(initial=0.0) * np.finfo(np.float32).eps ** 2
-    return np.asarray(np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=known))
+    positive = values > values.max(initial=0.0) * np.finfo(np.float32).eps ** 2
+    return np.asarray(np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=positive))
 
 
 class Matcher:
@@ -160,8 +160,8 @@ class Matcher:
 
     def _compared(self, queries: Vectors) -> Vectors:
         # One vector by gemv, which does not copy the matrix first as gemm does.
-        one = len(queries) == 1
-        products = (queries[0] @ self._columns)[None] if one else queries @ self._columns
+        single = len(queries) == 1
+        products = (queries[0] @ self._columns)[None] if single else queries @ self._columns
         if self._squares is not None:
             products *= 2
             products -= self._squares
@@ -361,8 +361,8 @@ def counted_threshold(
     fitting = np.flatnonzero(ends & (shares <= allowed + 1e-9))
     if not len(fitting):
         return float(np.nextafter(falling[0], np.inf)), 1 / (strangers + 1)
-    place = int(fitting[-1])
-    return float(falling[place]), float(shares[place] + 1) / (strangers + 1)
+    index = int(fitting[-1])
+    return float(falling[index]), float(shares[index] + 1) / (strangers + 1)
 
 
 # ------------------------------------------------------------------ held-out comparisons
@@ -434,7 +434,7 @@ def held_out(vectors: Any, people: Codes, build: Build) -> Comparisons:
         Makes a gallery of the pictures of a mask, fitting what is fitted on these alone.
     """
     n_people = int(people.max()) + 1
-    parts: list[tuple[npt.NDArray[Any], ...]] = []
+    batches: list[tuple[npt.NDArray[Any], ...]] = []
     shares, n_pairs = [], 0
     for left_out in _left_out(n_people):
         held = np.isin(people, left_out)
@@ -448,17 +448,17 @@ def held_out(vectors: Any, people: Codes, build: Build) -> Comparisons:
         for block in np.array_split(strange, -(-count // PAIRS)):
             scores = gallery.similarity(vectors[block])
             pairs = scores.ravel()
-            parts.append((scores.max(axis=1), people[block], pairs[::every].copy()))
-    own = [np.empty(0)]
+            batches.append((scores.max(axis=1), people[block], pairs[::every].copy()))
+    same_person = [np.empty(0)]
     for held in _positions(people):
         gallery = build(~held)
         scores = gallery.similarity(vectors[held])
         columns = np.searchsorted(gallery.people, people[held])
-        own.append(scores[np.arange(len(scores)), columns].astype(np.float64))
+        same_person.append(scores[np.arange(len(scores)), columns].astype(np.float64))
     nothing = np.empty(0), np.empty(0, dtype=np.intp), np.empty(0)
-    best, who, pairs = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
+    best, who, pairs = (np.concatenate(values) for values in zip(nothing, *batches, strict=True))
     who, share = np.unique(who, return_inverse=True)[1], float(np.mean(shares or [1.0]))
-    of_pairs, of_own = pairs.astype(np.float64), np.concatenate(own)
+    of_pairs, of_own = pairs.astype(np.float64), np.concatenate(same_person)
     return Comparisons(best.astype(np.float64), who, share, of_pairs, n_pairs, of_own)
 
 
@@ -482,8 +482,8 @@ def _positions(people: Codes) -> Iterator[Bools]:
     counts = np.bincount(people)
     order = np.argsort(people, kind="stable")
     starts = np.cumsum(counts) - counts
-    place = np.empty(len(people), dtype=np.intp)
-    place[order] = np.arange(len(people)) - np.repeat(starts, counts)
+    rank = np.empty(len(people), dtype=np.intp)
+    rank[order] = np.arange(len(people)) - np.repeat(starts, counts)
     several = counts[people] > 1
     if not several.any():
         return
@@ -493,7 +493,7 @@ def _positions(people: Codes) -> Iterator[Bools]:
     most = min(int(counts.max()), 1 if large else POSITIONS)
     for position in range(most):
         for group in range(groups):
-            held = several & some & (place == position) & (people % groups == group)
+            held = several & some & (rank == position) & (people % groups == group)
             if held.any():
                 yield held
 
@@ -563,15 +563,15 @@ class Calibration:
         if self.identify.false_accept == 0:
             return ALL_ALIKE
         rates = []
-        for one in self.trade:
-            missed = "an unknown share" if one.false_reject is None else f"{100 * one.false_reject:.0f} %"
-            rates.append((f"{one.far:g} (1 in {round(1 / one.far):,})", missed))
+        for point in self.trade:
+            missed = "an unknown share" if point.false_reject is None else f"{100 * point.false_reject:.0f} %"
+            rates.append((f"{point.far:g} (1 in {round(1 / point.far):,})", missed))
         (first, missed), *others = rates
         rate = (
             "a false accept rate" if self.identify.observed else "a threshold above all strangers, for a rate"
         )
-        parts = [f"At {rate} of {first}, {missed} of new pictures of enrolled people are rejected"]
-        return "; ".join([*parts, *(f"at {rate}, {missed}" for rate, missed in others)]) + "."
+        clauses = [f"At {rate} of {first}, {missed} of new pictures of enrolled people are rejected"]
+        return "; ".join([*clauses, *(f"at {rate}, {missed}" for rate, missed in others)]) + "."
 
 
 def supported(least: float) -> float:
@@ -651,17 +651,18 @@ def calibrate(
     usual = map(supported, default) if n_people >= STATED else (UNSTATED_FAR, UNSTATED_FAR)
     rate, verified_rate = usual if far is None else (far, far)
     verify = verified(verified_rate)
-    at = {one: identified(one) for one in sorted({rate, *OTHERS}, reverse=True)}
+    at = {threshold: identified(threshold) for threshold in sorted({rate, *OTHERS}, reverse=True)}
     if FEW <= n_people < STATED:
         notes += (_unstated(n_people),)
-    identify, verify = (replace(one, notes=one.notes + notes) for one in (at[rate], verify))
+    identify, verify = (replace(threshold, notes=threshold.notes + notes) for threshold in (at[rate], verify))
     if far is None and identify.value <= perfect and (identify.false_reject or 0.0) > COSTLY:
         identify = replace(identify, notes=(*identify.notes, _costly(identify, identified(LARGER * rate))))
     if n_people < STATED:
         identify, verify = (
-            replace(one, false_accept=None if one.false_accept else 0.0) for one in (identify, verify)
+            replace(threshold, false_accept=None if threshold.false_accept else 0.0)
+            for threshold in (identify, verify)
         )
-    trade = tuple(one for one in at.values() if one.observed or one.far == rate)
+    trade = tuple(threshold for threshold in at.values() if threshold.observed or threshold.far == rate)
     return Calibration(identify, verify, trade, len(result.strangers), len(result.own))
 
 
@@ -690,26 +691,26 @@ def _counted(result: Comparisons, margin: float | None, far: float) -> Threshold
     return Threshold(value, far, min(1.0, least), _below(result.own, value), False, (note,))
 
 
-def _by_simulation(simulated: FloatArray, scores: FloatArray, own: FloatArray, far: float) -> Threshold:
+def _by_simulation(simulated: FloatArray, scores: FloatArray, enrolled: FloatArray, far: float) -> Threshold:
     """Return the threshold for simulated strangers, and not below the few real ones."""
     value, predicted = counted_threshold(simulated, far) or (_above(simulated), far)
     if len(scores) and scores.max() >= value:
         value = _above(scores)
-    return Threshold(value, far, predicted, _below(own, value), False)
+    return Threshold(value, far, predicted, _below(enrolled, value), False)
 
 
 def _above(scores: FloatArray) -> float:
     return float(np.nextafter(scores.max(), np.inf))
 
 
-def _nobody(own: FloatArray, perfect: float, far: float) -> Threshold:
+def _nobody(enrolled: FloatArray, perfect: float, far: float) -> Threshold:
     """Return a threshold that nobody passes: whatever is asked, the answer would be chance."""
     value = float(np.nextafter(perfect, np.inf))
-    return Threshold(value, far, 0.0, _below(own, value), False)
+    return Threshold(value, far, 0.0, _below(enrolled, value), False)
 
 
-def _below(own: FloatArray, value: float) -> float | None:
-    return float((own < value).mean()) if len(own) else None
+def _below(scores: FloatArray, value: float) -> float | None:
+    return float((scores < value).mean()) if len(scores) else None
 
 
 def _all_alike(pairs: FloatArray) -> bool:
@@ -732,7 +733,7 @@ def _unstated(n_people: int) -> str:
 
 def _costly(default: Threshold, larger: Threshold) -> str:
     """Say what the default rate costs, and what a larger one would."""
-    lost, less = (f"{100 * (one.false_reject or 0.0):.0f} %" for one in (default, larger))
+    lost, less = (f"{100 * (threshold.false_reject or 0.0):.0f} %" for threshold in (default, larger))
     return (
         f"{lost} of new pictures of enrolled people are predicted to be rejected at the default rate of "
         f"{default.far:g}, and {less} at a rate of {larger.far:g}, which names more strangers. Enroll more "

@@ -234,9 +234,9 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         """Score every picture by a detector fitted without its person."""
         self.detector_ = fit_detector(pictures, self.random_state)
         (rng,) = inputs.generators(self.random_state, 1)
-        parts, how = folds(len(pictures), people, rng)
+        held_out, how = folds(len(pictures), people, rng)
         scores = [np.empty(0)]
-        for held in parts:
+        for held in held_out:
             rest = np.ones(len(pictures), dtype=bool)
             rest[held] = False
             detector = fit_detector(pictures[rest], self.random_state)
@@ -249,12 +249,12 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
     def _fingerprint(self) -> str:
         result: Any = self.decomposition_
         if isinstance(result, PCA):
-            parts = [result.components_, result.mean_]
+            arrays = [result.components_, result.mean_]
         else:
-            parts = [result.X_fit_, result.projection_coef_]
+            arrays = [result.X_fit_, result.projection_coef_]
         digest = hashlib.sha256(repr((self.light_, self.picture_shape_, repr(self.kernel))).encode())
-        for part in parts:
-            digest.update(np.ascontiguousarray(part).tobytes())
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
     @property
@@ -508,24 +508,24 @@ def folds(
     [[0, 1], [2, 3]]
     """
     groups = np.arange(n) if people is None else np.unique(people, return_inverse=True)[1]
-    known = int(groups.max()) + 1
-    what = "people" if people is not None and known > 1 else "pictures"
-    if known == 1:
-        groups, known = np.arange(n), n
-    count = min(FOLDS, known)
-    part_of = np.empty(known, dtype=np.intp)
-    part_of[rng.permutation(known)] = np.arange(known) % count
-    parts = [np.flatnonzero(part_of[groups] == part) for part in range(count)]
+    n_groups = int(groups.max()) + 1
+    what = "people" if people is not None and n_groups > 1 else "pictures"
+    if n_groups == 1:
+        groups, n_groups = np.arange(n), n
+    count = min(FOLDS, n_groups)
+    part_of = np.empty(n_groups, dtype=np.intp)
+    part_of[rng.permutation(n_groups)] = np.arange(n_groups) % count
+    result = [np.flatnonzero(part_of[groups] == fold) for fold in range(count)]
     if n > MANY:
-        parts = parts[:1]
+        result = result[:1]
     # What is left must be enough to fit.
-    parts = sorted((part for part in parts if n - len(part) >= 2), key=lambda part: int(part[0]))
-    if not parts:
+    result = sorted((fold for fold in result if n - len(fold) >= 2), key=lambda fold: int(fold[0]))
+    if not result:
         return [], f"there are too few pictures to calibrate the limit for faces ({n})"
-    held = sum(map(len, parts))
-    return parts, (
+    held = sum(map(len, result))
+    return result, (
         f"the limit for faces was calibrated on {held:,} held-out pictures, split by {what}, with "
-        f"{counted(len(parts), 'more fit')}"
+        f"{counted(len(result), 'more fit')}"
     )
 
 

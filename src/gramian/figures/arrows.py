@@ -92,7 +92,7 @@ class Arrows:
         labels.block(along(tips))
         labels.add(tips, names, kind="arrows", what="arrow name", alpha=1, weight="bold")
         few = len(self.names) > MOST
-        said = [about, f"The {MOST} longest of {len(self.names):,} arrows." if few else ""]
+        sentences = [about, f"The {MOST} longest of {len(self.names):,} arrows." if few else ""]
         if len(names) < len(order):
-            said.append(f"Names: the {len(names)} longest; the others are lighter.")
-        return " ".join(filter(None, said))
+            sentences.append(f"Names: the {len(names)} longest; the others are lighter.")
+        return " ".join(filter(None, sentences))

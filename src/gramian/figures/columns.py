@@ -59,8 +59,8 @@ class LoadingsData(Data):
 
     def of_components(self) -> dict[str, Any]:
         """Return the columns, the positions and the loadings that are drawn of each component."""
-        titles, *parts = (np.array(values, dtype=object) for values in self.columns.values())
-        return {title: [part[titles == title] for part in parts] for title in dict.fromkeys(titles)}
+        titles, *columns = (np.array(values, dtype=object) for values in self.columns.values())
+        return {title: [column[titles == title] for column in columns] for title in dict.fromkeys(titles)}
 
 
 def loadings_data(
@@ -96,15 +96,15 @@ def loadings_data(
     names, k = feature_names_of(model), directions.shape[1]
     if kind == "auto":
         kind = "bars" if column_axis(names) is None else "lines"
-    asked = range(1, min(k, 10 if kind == "heat" else FIRST) + 1) if components is None else components
-    places = [place_of(one, k, "components") for one in asked]
-    values = (directions if data is None else correlations(model, data))[:, places]
-    titles = [component_titles(model, k)[place] for place in places]
+    requested = range(1, min(k, 10 if kind == "heat" else FIRST) + 1) if components is None else components
+    indices = [place_of(component, k, "components") for component in requested]
+    values = (directions if data is None else correlations(model, data))[:, indices]
+    titles = [component_titles(model, k)[index] for index in indices]
     what, unit = (
         ("loading", " (entry of a unit vector)") if data is None else ("correlation of column with score", "")
     )
     result = _loadings_data(names, titles, values, kind, what)
-    note = f"{what.capitalize()}{unit}; {len(places)} of {k} components."
+    note = f"{what.capitalize()}{unit}; {len(indices)} of {k} components."
     lines = {"equal": len(names) ** -0.5} if kind == "bars" and data is None else {}
     return replace(result, notes=[note, *result.notes], lines=lines)
 
@@ -115,7 +115,7 @@ def _loadings_data(
     """Return what is drawn of loadings, whose name is ``what``, and which columns these are, if not all."""
     items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
     along, unit = (column_axis(names) if kind == "lines" else None) or items
-    drawn = [_drawn(own, kind, along) for own in values.T]
+    drawn = [_drawn(column, kind, along) for column in values.T]
     few = f"The {MOST[kind]} of {len(names):,} columns with the largest loadings"
     if kind == "heat":
         largest = np.abs(values).max(axis=1)
@@ -127,10 +127,10 @@ def _loadings_data(
     notes = [f"{few}."] if len(names) > MOST[kind] else []
     every = np.concatenate(drawn)
     columns = {
-        "component": np.repeat(titles, [len(one) for one in drawn]).tolist(),
+        "component": np.repeat(titles, [len(indices) for indices in drawn]).tolist(),
         "column": [names[i] for i in every.tolist()],
         "position": along[every],
-        "loading": np.concatenate([values[one, j] for j, one in enumerate(drawn)]),
+        "loading": np.concatenate([values[indices, j] for j, indices in enumerate(drawn)]),
     }
     y = what if len(titles) > 1 else f"{what}, {titles[0]}"
     x, y = {"bars": (what, ""), "heat": ("", ""), "lines": (unit or "column", y)}[kind]
@@ -145,8 +145,11 @@ def _drawn(values: FloatArray, kind: str, along: FloatArray) -> npt.NDArray[np.i
     order = np.argsort(along, kind="stable")
     if len(order) <= MOST[kind]:
         return order
-    parts = np.array_split(order, STRETCHES)
-    ends = [{int(part[values[part].argmin()]), int(part[values[part].argmax()])} for part in parts]
+    stretches = np.array_split(order, STRETCHES)
+    ends = [
+        {int(stretch[values[stretch].argmin()]), int(stretch[values[stretch].argmax()])}
+        for stretch in stretches
+    ]
     return np.concatenate([sorted(both, key=along.__getitem__) for both in ends])
 
 
@@ -241,8 +244,8 @@ def rotation(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
 
 
 def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
-    parts = data.of_components()
-    count, most = len(parts), max(len(names) for names, _, _ in parts.values())
+    components = data.of_components()
+    count, most = len(components), max(len(names) for names, _, _ in components.values())
     side = width_of(data.columns["column"], "ytick.labelsize") + 3
     across = max(1, min(count, FIRST, int(style.width_mm() // (side + PANEL)))) if ax is None else count
     rows = -(-count // across)
@@ -251,7 +254,7 @@ def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
         spare.set_visible(False)
     edges = style.limits(data.columns["loading"], zero=True, margin=0.04)
     style.note(axes, "Dashed: columns of equal weight." if data.lines else "")
-    for panel, (title, (names, _, values)) in zip(axes, parts.items(), strict=False):
+    for panel, (title, (names, _, values)) in zip(axes, components.items(), strict=False):
         bars(panel, values, names, **barh)
         for at in data.lines.values():
             panel.vlines([-at, at], -0.5, len(names) - 0.5, color=style.LINE, **DASHED)
@@ -269,12 +272,12 @@ def _heat(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
 
 
 def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
-    ax, parts = style.subplots(ax=ax, height_mm=0.6 * style.width_mm()), data.of_components()
+    ax, components = style.subplots(ax=ax, height_mm=0.6 * style.width_mm()), data.of_components()
     style.zero_lines(ax, x=False)
     ax.set_prop_cycle(LINES)
-    drawn = [ax.plot(at, values, **{"linewidth": 1.0} | plot)[0] for _, at, values in parts.values()]
+    drawn = [ax.plot(at, values, **{"linewidth": 1.0} | plot)[0] for _, at, values in components.values()]
     if len(drawn) > 1:
-        style.legend(ax, drawn, list(parts))
+        style.legend(ax, drawn, list(components))
     ax.margins(x=0.01)
     return ax
 
@@ -380,11 +383,11 @@ def biplot(data: points.ScoresData, ax: Any, **scatter: Any) -> Any:
 def _pair(model: Any, components: Any) -> list[int]:
     """Return the places of two components of a linear model."""
     k = _directions(model).shape[1]
-    places = points.places_of(components, k)
-    if len(places) < 2:
+    indices = points.places_of(components, k)
+    if len(indices) < 2:
         hint = "Fit more." if k == 1 else "Name two, such as (1, 2)."
         raise DataError("A figure with arrows needs two components.", hint)
-    return places
+    return indices
 
 
 def correlation_circle_data(model: Any, *, components: Sequence[int | str] = (1, 2)) -> Data:
@@ -409,19 +412,19 @@ def correlation_circle_data(model: Any, *, components: Sequence[int | str] = (1,
     >>> gramian.figures.correlation_circle_data(gramian.PCA(2).fit(X)).columns["squares"].round(3).tolist()
     [1.0, 0.999, 0.021, 0.084]
     """
-    places = _pair(model, components)
-    known = linear_columns(model, model.n_components_).statistics
-    if "correlation" not in known:
+    indices = _pair(model, components)
+    statistics = linear_columns(model, model.n_components_).statistics
+    if "correlation" not in statistics:
         raise DataError(
             "The model subtracts no mean, so it knows no correlations. Draw loadings with data=X."
         )
-    result = known["correlation"][:, places]
+    result = statistics["correlation"][:, indices]
     squares = np.square(result).sum(axis=1)
     mean = 100 * float(np.mean(squares))
     note = f"The two explain {mean:.3g} % of a variable's variance on average, and all of one at the circle."
     columns = {"column": feature_names_of(model)}
-    columns |= {f"PC{place + 1}": result[:, j] for j, place in enumerate(places)} | {"squares": squares}
-    x, y = (f"correlation with {axis_title(model, place)}" for place in places)
+    columns |= {f"PC{index + 1}": result[:, j] for j, index in enumerate(indices)} | {"squares": squares}
+    x, y = (f"correlation with {axis_title(model, index)}" for index in indices)
     return Data(columns, [note], x=x, y=y)
 
 
@@ -506,8 +509,8 @@ def metadata_data(description: Description) -> Data:
     v, components = len(names), ["all, weighted", *description.components[:SHOWN]]
     k = len(components)
     every = counted(len(description.explained_variance), "component")
-    said = "Shares of variance (r2, eta squared of categories). * marks an adjusted p below 0.05. First: "
-    notes = [f"{said}{every} weighted by their variances."]
+    sentence = "Shares of variance (r2, eta squared of categories). * marks an adjusted p below 0.05. First: "
+    notes = [f"{sentence}{every} weighted by their variances."]
     if v < len(description.variables):
         notes.append(f"The {v} of {len(description.variables):,} columns that explain most.")
     r2 = np.column_stack([description.weighted_r2[:v], description.r2[:v, : k - 1]])
@@ -555,7 +558,7 @@ def metadata(data: Data, ax: Any, **imshow: Any) -> Any:
     look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1} | imshow
     names, components, r2, p, _ = data.columns.values()
     components = list(dict.fromkeys(components))
-    values, p = (one.reshape(-1, len(components)) for one in (r2, p))
+    values, p = (array.reshape(-1, len(components)) for array in (r2, p))
     ax = heat_map(ax, values, names[:: len(components)], components, "r2", **look)
     room = 0.36 * style.width_mm() / len(components)
     for (i, j), value in np.ndenumerate(values):

@@ -28,18 +28,20 @@ def selection_data(result: Any) -> Data:
     if not isinstance(result, Selection) or not len(result):
         hint = 'A filter compares numbers of features only with k="cv", and a search that was stopped '
         raise DataError("There is no selection to draw.", f"{hint}immediately has no candidates.")
-    sizes = [one.size for one in result]
-    columns: dict[str, Any] = {"candidate": np.array([result.label_of(one) for one in result], dtype=object)}
+    sizes = [candidate.size for candidate in result]
+    columns: dict[str, Any] = {
+        "candidate": np.array([result.label_of(candidate) for candidate in result], dtype=object)
+    }
     for name in ("size", "mean", "standard_error"):
-        columns[name] = np.array([getattr(one, name) for one in result], dtype=float)
+        columns[name] = np.array([getattr(candidate, name) for candidate in result], dtype=float)
     columns["chosen"] = np.arange(len(result)) == (-1 if result.choice is None else result.choice.place)
-    said = [f"{result.about.splitlines()[0].rstrip('.')}."]
-    said += [] if result.choice is None else [result.remarks()[0].lstrip("* ")]
+    sentences = [f"{result.about.splitlines()[0].rstrip('.')}."]
+    sentences += [] if result.choice is None else [result.remarks()[0].lstrip("* ")]
     if np.isfinite(columns["standard_error"]).any():
-        said.append("Bars: one standard error of the mean over folds.")
+        sentences.append("Bars: one standard error of the mean over folds.")
     if None in sizes or len(set(sizes)) <= max(1, len(sizes) // 2):  # a list
-        return Data(columns, said, x=result.measure)
-    return Data(columns, said, x=f"number of {result.unit}", y=result.measure)
+        return Data(columns, sentences, x=result.measure)
+    return Data(columns, sentences, x=f"number of {result.unit}", y=result.measure)
 
 
 @figure(selection_data)
@@ -77,8 +79,8 @@ def selection(data: Data, ax: Any, **errorbar: Any) -> Any:
     [True, False, False, False]
     """
     names, size, mean, error, chosen = data.columns.values()
-    is_curve, place = bool(data.y), np.arange(len(mean))
-    x, y, bars = (size, mean, "yerr") if is_curve else (mean, place, "xerr")
+    is_curve, positions = bool(data.y), np.arange(len(mean))
+    x, y, bars = (size, mean, "yerr") if is_curve else (mean, positions, "xerr")
     ax = style.subplots(ax=ax, height_mm=None if is_curve else 16 + CELL * len(mean))
     look = {bars: np.nan_to_num(error), "fmt": "o", "color": style.BLUE, "lw": 0.8, "ms": 3.5}
     ax.errorbar(x, y, **look | errorbar)
@@ -114,8 +116,10 @@ def reconstruction_errors_data(model: Any, X: Any) -> Data:
         "components": np.tile(np.arange(count), len(sums)),
         "error": np.concatenate([np.sqrt(errors / errors[0]) for errors in sums.values()]),
     }
-    said = "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
-    return Data(columns, [said], x="number of components", y="relative error of the reconstruction")
+    sentence = (
+        "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
+    )
+    return Data(columns, [sentence], x="number of components", y="relative error of the reconstruction")
 
 
 @figure(reconstruction_errors_data)
@@ -177,8 +181,11 @@ def face_scores_data(
 ) -> Data:
     """Return what :func:`face_scores` draws; columns: group, low, high, share (%) of the group."""
     if kind_of(groups).faces:
-        own = {f"limit of a face (accepts {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
-        groups, thresholds = {"fitted faces": groups.face_scores_}, own if thresholds is None else thresholds
+        limit = {f"limit of a face (accepts {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
+        groups, thresholds = (
+            {"fitted faces": groups.face_scores_},
+            limit if thresholds is None else thresholds,
+        )
         measure = "distance from the face space (relative)" if measure == "score" else measure
     values = {str(name): np.asarray(scores, dtype=float).ravel() for name, scores in groups.items()}
     marked = dict(thresholds or {})
@@ -192,9 +199,12 @@ def face_scores_data(
         "high": np.tile(bounds[1:], len(values)),
         "share": np.concatenate([100 * np.histogram(v, bounds)[0] / len(v) for v in values.values()]),
     }
-    said = [f"{name}: {len(one):,} scores, median {number(np.median(one))}." for name, one in values.items()]
-    said += [f"Dashed, {name}: {number(at)}." for name, at in marked.items()]
-    return Data(columns, said, x=measure, y="share of the group (%)", lines=marked)
+    sentences = [
+        f"{name}: {len(scores):,} scores, median {number(np.median(scores))}."
+        for name, scores in values.items()
+    ]
+    sentences += [f"Dashed, {name}: {number(at)}." for name, at in marked.items()]
+    return Data(columns, sentences, x=measure, y="share of the group (%)", lines=marked)
 
 
 @figure(face_scores_data)
@@ -239,9 +249,12 @@ def face_scores(data: Data, ax: Any, **stairs: Any) -> Any:
     group, low, high, share = data.columns.values()
     names, ax, handles = list(dict.fromkeys(group)), style.subplots(ax=ax), []
     for name, colour, dashes in zip(names, cycle(style.COLOURS), cycle(DASHES), strict=False):
-        one, look = group == name, {"fill": True, "fc": (colour, 0.35), "ec": colour, "ls": dashes, "lw": 1.1}
-        edges = np.append(low[one], high[one][-1])
-        handles.append(ax.stairs(share[one], edges, **look | stairs))
+        mask, look = (
+            group == name,
+            {"fill": True, "fc": (colour, 0.35), "ec": colour, "ls": dashes, "lw": 1.1},
+        )
+        edges = np.append(low[mask], high[mask][-1])
+        handles.append(ax.stairs(share[mask], edges, **look | stairs))
     for at in data.lines.values():
         ax.axvline(at, color=style.ink(), **DASHED)
     ax.set(xlim=(low[0], high[-1]), ylim=(0, None))

@@ -61,24 +61,24 @@ def figure(data_of: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
     """
 
     def figure_of(draw: Callable[..., Any]) -> Callable[..., Any]:
-        given, own = (list(signature(one).parameters.values()) for one in (data_of, draw))
-        names = {parameter.name for parameter in given}
+        of_data, of_drawing = (list(signature(function).parameters.values()) for function in (data_of, draw))
+        names = {parameter.name for parameter in of_data}
 
         @style.styled
         @wraps(draw)
         def drawn(*args: Any, title: str | None = "auto", ax: Any = None, **options: Any) -> Any:
-            asked = {name: options.pop(name) for name in names & options.keys()}
-            data = data_of(*args, **asked)
+            arguments = {name: options.pop(name) for name in names & options.keys()}
+            data = data_of(*args, **arguments)
             axes = draw(data, ax, **options)
             panels = np.atleast_2d(np.asarray(axes, dtype=object))
-            for one in panels[-1]:
-                style.words(one, x=data.x)
+            for panel in panels[-1]:
+                style.words(panel, x=data.x)
             style.words(panels[0, 0], y=data.y)
             style.heading(axes, data.title if title == "auto" else title)
             style.note(axes, *data.notes)
             return axes
 
-        parameters = [*given, *own[2:-1], *SHARED, own[-1]]
+        parameters = [*of_data, *of_drawing[2:-1], *SHARED, of_drawing[-1]]
         drawn.__signature__ = signature(draw).replace(parameters=parameters)  # type: ignore[attr-defined]
         return drawn
 

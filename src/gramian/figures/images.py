@@ -169,8 +169,8 @@ def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: 
     across, down, font = width + GAP, height + GAP + LETTER + 5, ImageFont.load_default(LETTER)
     sheet = Image.new("L", (columns * across + GAP, math.ceil(len(pictures) / columns) * down + GAP), 255)
     draw = ImageDraw.Draw(sheet)
-    for place, (picture, caption) in enumerate(zip(whole, captions, strict=True)):
-        x, y = GAP + place % columns * across, GAP + place // columns * down
+    for index, (picture, caption) in enumerate(zip(whole, captions, strict=True)):
+        x, y = GAP + index % columns * across, GAP + index // columns * down
         sheet.paste(picture.resize((width, height), Image.Resampling.BOX), (x, y))
         text = "".join(letter if letter.isprintable() else "?" for letter in caption)
         while font.getlength(text) > width:

@@ -63,11 +63,13 @@ class Labels(Artist):  # type: ignore[misc]
 
     def sentence(self) -> str:
         """Return how many labels of each kind are hidden."""
-        said = []
+        sentences = []
         for _, texts, _, what in self.groups:
             hidden = sum(text not in self.drawn for text in texts)
-            said += [f"{hidden} of {counted(len(texts), what)} hidden to avoid overlap."] if hidden else []
-        return " ".join(said)
+            sentences += (
+                [f"{hidden} of {counted(len(texts), what)} hidden to avoid overlap."] if hidden else []
+            )
+        return " ".join(sentences)
 
     def block(self, points: FloatArray) -> None:
         """Keep labels off points of shape (n, 2)."""
@@ -87,7 +89,7 @@ class Labels(Artist):  # type: ignore[misc]
         Those of "arrows" stand outwards from the origin, those of "groups" over their points; both rather
         cover other points than are left out.
         """
-        there = [place for place, text in enumerate(texts) if str(text).strip()]
+        there = [index for index, text in enumerate(texts) if str(text).strip()]
         look = {
             "fontsize": "small",
             "color": style.ink(),
@@ -97,26 +99,26 @@ class Labels(Artist):  # type: ignore[misc]
         } | look
         ground = {"facecolor": self.axes.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 0.3}
         look |= {"transform": IdentityTransform(), "figure": self.get_figure(), "bbox": ground} | style.PLAIN
-        made = [Text(0, 0, style.drawable(texts[place], 28), **look) for place in there]
+        made = [Text(0, 0, style.drawable(texts[index], 28), **look) for index in there]
         self.groups.append((np.asarray(points, dtype=float)[there], made, kind, what))
 
     def draw(self, renderer: Any) -> None:
         """Place the labels and draw them."""
         self._place(renderer)
-        for one in self.drawn:
-            one.draw(renderer)
+        for text in self.drawn:
+            text.draw(renderer)
 
     def _place(self, renderer: Any) -> None:
         scale, frame = float(renderer.points_to_pixels(1.0)), self.axes.bbox
         legend = self.axes.get_legend()
         boxes = np.array([] if legend is None else legend.get_window_extent(renderer).extents).reshape(-1, 4)
         origin, dots, self.drawn = self._pixels(np.zeros(2))[0], self._pixels(self.obstacles), []
-        for given, texts, kind, _ in self.groups:
-            points = self._pixels(given)
+        for positions, texts, kind, _ in self.groups:
+            points = self._pixels(positions)
             order, extreme = _order(points, frame.bounds, kind)
-            for place in order[np.isfinite(points[order]).all(axis=1)]:
-                half = texts[place].get_window_extent(renderer).size / 2 + GAP * scale
-                at, must = points[place], kind != "points" or extreme[place]
+            for index in order[np.isfinite(points[order]).all(axis=1)]:
+                half = texts[index].get_window_extent(renderer).size / 2 + GAP * scale
+                at, must = points[index], kind != "points" or extreme[index]
                 away = at - origin if kind == "arrows" else np.zeros(2)
                 moves, costs = _candidates(half, scale, away, must, kind == "groups")
                 low, high = at + moves - half, at + moves + half
@@ -127,7 +129,7 @@ class Labels(Artist):  # type: ignore[misc]
                 if len(covered) and (must or covered.min() == 0):
                     best = int(np.argmin(costs + WEIGHTS[kind] * covered))
                     boxes = np.vstack([boxes, [*low[best], *high[best]]])
-                    self._set(texts[place], at, at + moves[best], half - GAP * scale, scale)
+                    self._set(texts[index], at, at + moves[best], half - GAP * scale, scale)
 
     def _set(self, label: Text, at: Any, centre: Any, half: Any, scale: float) -> None:
         label.set_position((centre[0], centre[1]))
@@ -155,11 +157,11 @@ def _order(points: FloatArray, frame: Any, kind: str) -> tuple[npt.NDArray[Any],
 def _candidates(half: Any, scale: float, away: Any, far: bool, over: bool) -> tuple[FloatArray, FloatArray]:
     """Return places relative to a point, and what each costs: near ones, and outward ones, are better."""
     rings = RINGS if far else RINGS[:NEAR]
-    places = np.concatenate([SIDES * (half + (DOT + ring) * scale) for ring in rings])
+    candidates = np.concatenate([SIDES * (half + (DOT + ring) * scale) for ring in rings])
     costs = np.concatenate([COSTS + 2 * ring for ring in rings])
     if np.hypot(*away) > 0:
-        costs = costs + 14 * (1 - places @ away / (np.hypot(*places.T) * np.hypot(*away)))
-    return (np.vstack([places, [0, 0]]), np.append(costs, -40.0)) if over else (places, costs)
+        costs = costs + 14 * (1 - candidates @ away / (np.hypot(*candidates.T) * np.hypot(*away)))
+    return (np.vstack([candidates, [0, 0]]), np.append(costs, -40.0)) if over else (candidates, costs)
 
 
 def _covered(low: FloatArray, high: FloatArray, lowest: FloatArray, highest: FloatArray) -> npt.NDArray[Any]:

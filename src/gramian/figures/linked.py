@@ -98,8 +98,8 @@ def axis(name: str, title: str, edges: Sequence[float] | None = None, **look: An
 
 def layer(mark: str, data: Any = None, looks: Any = None, **channels: Any) -> dict[str, Any]:
     """Return marks that look like this, of the data of the figure or of their own."""
-    own = {} if data is None else {"data": data}
-    return {**own, "mark": {"type": mark, **(looks or {})}, "encoding": channels}
+    source = {} if data is None else {"data": data}
+    return {**source, "mark": {"type": mark, **(looks or {})}, "encoding": channels}
 
 
 def size_of(width: float) -> int:
@@ -137,13 +137,13 @@ def _arrows(arrows: Arrows, edges: Any, size: Any, equal: bool) -> tuple[list[di
     across, up = (tips / np.ptp(edges, axis=1) * size).T
     columns = {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "angle": np.degrees(np.arctan2(across, up))}
     columns["weight"] = np.where(np.arange(len(order)) < NAMED, 1.0, PALE)
-    own = table(columns | {"arrow": named})
-    places: Any = {"x": field("tip_x"), "y": field("tip_y"), "tooltip": [field("arrow", "nominal")]}
-    places["opacity"] = field("weight", scale=None, legend=None)
+    source = table(columns | {"arrow": named})
+    channels: Any = {"x": field("tip_x"), "y": field("tip_y"), "tooltip": [field("arrow", "nominal")]}
+    channels["opacity"] = field("weight", scale=None, legend=None)
     shaft, head = {"color": INK, "strokeWidth": 1.4}, {"filled": True, "shape": "triangle", "size": 45}
     layers = [
-        layer("rule", own, shaft, **places, x2={"datum": 0}, y2={"datum": 0}),
-        layer("point", own, head | {"color": INK}, **places, angle=field("angle", scale=None)),
+        layer("rule", source, shaft, **channels, x2={"datum": 0}, y2={"datum": 0}),
+        layer("point", source, head | {"color": INK}, **channels, angle=field("angle", scale=None)),
         *names(tips[:NAMED], named, edges, size, fontWeight="bold"),
     ]
     return layers, about
@@ -155,12 +155,12 @@ def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[A
     x, y = (*data.components, "position")[:2]
     n, few = len(data.values), dict.fromkeys(HIDDEN, False) if single else {}
     picked = {"test": f"!picked || picked['r' + datum.{key}]", "value": 0.85 if n <= 2000 else 0.6}
-    places: Any = {"opacity": {"condition": picked, "value": 0.12}}
-    places["x"] = axis(x, data.x, edges[0])
-    places["y"] = axis(y, data.y, edges[1], **few)
-    places["tooltip"] = [_tip(name, values) for name, values in columns.items() if name != "position"]
+    channels: Any = {"opacity": {"condition": picked, "value": 0.12}}
+    channels["x"] = axis(x, data.x, edges[0])
+    channels["y"] = axis(y, data.y, edges[1], **few)
+    channels["tooltip"] = [_tip(name, values) for name, values in columns.items() if name != "position"]
     look = {"filled": True, "size": 36 if n <= 500 else 18}
-    points = layer("point", looks=look, **places, **_looks(data, single))
+    points = layer("point", looks=look, **channels, **_looks(data, single))
     points["params"] = [{"name": "chosen", "select": "interval"}]
     zero = map(_zero, "x" if single else "xy")
     return {
@@ -199,8 +199,8 @@ def _looks(data: ScoresData, single: bool) -> dict[str, Any]:
     marked = data.style if data.style.kinds else hue
     if marked.kinds:
         shapes = [SHAPES[style.MARKERS.index(marked.markers()[kind])] for kind in marked.kinds]
-        own = marked is data.style
-        looks["shape"] = _kinds("style" if own else "group", marked, shapes, own or named)
+        by_style = marked is data.style
+        looks["shape"] = _kinds("style" if by_style else "group", marked, shapes, by_style or named)
     return looks
 
 
@@ -211,13 +211,13 @@ def _kinds(name: str, groups: Groups, looks: Sequence[str], named: bool) -> dict
 
 
 def _outlines(data: ScoresData) -> list[dict[str, Any]]:
-    layers, places = [], {"x": field("edge_x"), "y": field("edge_y"), "order": field("corner")}
-    for one in data.ellipses:
-        x, y = one.corners.T
-        colour, thick = style.of_page(data.hue.colours()[one.group]), 2.4 if one.of == "mean" else 1
+    layers, channels = [], {"x": field("edge_x"), "y": field("edge_y"), "order": field("corner")}
+    for ellipse in data.ellipses:
+        x, y = ellipse.corners.T
+        colour, thick = style.of_page(data.hue.colours()[ellipse.group]), 2.4 if ellipse.of == "mean" else 1
         look = {"clip": True, "color": colour, "strokeWidth": thick, "opacity": 0.9}
         corners = table({"edge_x": x, "edge_y": y, "corner": np.arange(len(x))})
-        layers.append(layer("line", corners, look, **places))
+        layers.append(layer("line", corners, look, **channels))
     return layers
 
 
@@ -225,7 +225,7 @@ def _texts(data: ScoresData, edges: Any, size: Sequence[int]) -> list[dict[str, 
     """Return the names of strips, of many groups, or of a few rows."""
     hue = data.hue
     if not data.components[1:]:
-        above = [[edges[0][0], 0.35 - place] for place in range(len(hue.kinds))]
+        above = [[edges[0][0], 0.35 - index] for index in range(len(hue.kinds))]
         return names(above, hue.kinds, edges, size)
     if hue.is_many:
         return names(data.medians(), hue.classes, edges, size)
@@ -248,8 +248,8 @@ def names(points: Any, texts: Sequence[str], edges: Any, size: Any, **look: Any)
                 break
     columns = dict(zip(("text", "text_x", "text_y"), zip(*placed, strict=True), strict=bool(placed)))
     look = {"fontSize": 10.5, "baseline": "middle", "color": INK} | look
-    places = {"x": field("text_x"), "y": field("text_y"), "text": {"field": "text"}}
-    return [layer("text", table(columns), look, **places)] if placed else []
+    channels = {"x": field("text_x"), "y": field("text_y"), "text": {"field": "text"}}
+    return [layer("text", table(columns), look, **channels)] if placed else []
 
 
 def control_chart(data: Any, width: float) -> dict[str, Any]:
@@ -267,7 +267,10 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
         x = field("position", title="row" if last else None, axis={"format": "d", "labels": last})
         y = field(name, scale={"type": "sqrt"}, axis={"format": ".6~g"})
         tips = ("row", name, f"{name} limit", "alarm", *(f"contributor {j}" for j in (1, 2, 3)))
-        shown, point = [_tip(one, columns[one]) for one in tips], {"filled": True, "size": 18, "opacity": 0.8}
+        shown, point = (
+            [_tip(name, columns[name]) for name in tips],
+            {"filled": True, "size": 18, "opacity": 0.8},
+        )
         line = {"color": BLUE, "strokeWidth": 0.5, "opacity": 0.4}
         layers = [layer("line", looks=line, x=x, y=y)]
         box = {"type": "interval", "encodings": ["x"], "translate": False, "zoom": False}
@@ -287,11 +290,13 @@ def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
     tips = [_tip(name, columns[name]) for name in ("component", "column", "loading")]
     edges = style.limits(columns["loading"], zero=True, margin=0.04)
     if data.kind == "lines":
-        own = field("component", "nominal", title=None, scale={"domain": titles})
+        component = field("component", "nominal", title=None, scale={"domain": titles})
         colours = list(map(style.of_page, style.COLOURS[: len(titles)]))
-        colour = own | {"scale": {"domain": titles, "range": colours}}
+        colour = component | {"scale": {"domain": titles, "range": colours}}
         x, y = axis("position", data.x, format=".6~r"), axis("loading", data.value_title, edges)
-        line = layer("line", looks={"strokeWidth": 1.4}, x=x, y=y, color=colour, strokeDash=own, tooltip=tips)
+        line = layer(
+            "line", looks={"strokeWidth": 1.4}, x=x, y=y, color=colour, strokeDash=component, tooltip=tips
+        )
         size = {"width": across, "height": round(across * style.HEIGHT / style.WIDTH * 0.8)}
         return content({"data": rows, **size, "layer": [_zero("y"), line]}, data)
     longest = min(130.0, LETTER * max(map(len, columns["column"]))) + 16

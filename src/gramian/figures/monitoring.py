@@ -30,21 +30,21 @@ MOST_CELLS, BEFORE, AFTER = 15, 20, 80  # columns of a map, rows before and afte
 
 def control_chart_data(monitor: Any, X: Any) -> Data:
     """Return what :func:`control_chart` draws; columns: position, time, and the monitor's statistics."""
-    given = monitor_of(monitor, X)
-    result = given.statistics(X, rows="auto")
-    n, places = len(result), np.arange(len(result))
+    watch = monitor_of(monitor, X)
+    result = watch.statistics(X, rows="auto")
+    n, rows = len(result), np.arange(len(result))
     if n > MOST_POINTS:
-        alarms = [place for place in result.worst(MOST_ALARMS) if result.alarms[place]]
-        places = np.unique([*evenly(n, MOST_POINTS), *alarms])
-    columns = {"position": places} | {name: values[places] for name, values in result.finite.items()}
+        alarms = [row for row in result.worst(MOST_ALARMS) if result.alarms[row]]
+        rows = np.unique([*evenly(n, MOST_POINTS), *alarms])
+    columns = {"position": rows} | {name: values[rows] for name, values in result.finite.items()}
     times = times_of(result["row"])
     if times is not None and not (YEARS[0] <= times.min() and times.max() <= YEARS[1]):
         times = None
-    columns |= {} if times is None else {"time": times[places]}
-    few = f"{len(places):,} rows are drawn: evenly spaced ones and the alarms." if len(places) < n else ""
-    said = f"{counted(int(result.alarms.sum()), 'alarm')} in {counted(n, 'row')}; limits (dashed) for "
-    said += f"{percent(given.limits_.alpha)} false alarms."
-    return Data(columns, [said, few, *given.limits_.sentences], x="row" if times is None else "")
+    columns |= {} if times is None else {"time": times[rows]}
+    few = f"{len(rows):,} rows are drawn: evenly spaced ones and the alarms." if len(rows) < n else ""
+    sentence = f"{counted(int(result.alarms.sum()), 'alarm')} in {counted(n, 'row')}; limits (dashed) for "
+    sentence += f"{percent(watch.limits_.alpha)} false alarms."
+    return Data(columns, [sentence, few, *watch.limits_.sentences], x="row" if times is None else "")
 
 
 @figure(control_chart_data)
@@ -85,48 +85,50 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
     alarms = np.asarray(data.columns["alarm"] != "", dtype=bool)
     names = [name for name in ("T2", "SPE") if name in data.columns]
     axes = style.subplots(len(names), ax=ax, sharex=True, squeeze=False)
-    for one, name in zip(axes.flat, names, strict=True):
+    for panel, name in zip(axes.flat, names, strict=True):
         y, limits = data.columns[name], data.columns[f"{name} limit"]
-        one.plot(x, y, color=style.BLUE, lw=0.4, alpha=0.5, rasterized=len(x) > style.RASTER)
+        panel.plot(x, y, color=style.BLUE, lw=0.4, alpha=0.5, rasterized=len(x) > style.RASTER)
         normal = {"color": style.BLUE, "s": 8, "lw": 0}
         alarm = {"color": style.VERMILION, "marker": "D", "s": 14, "lw": 0.6, "edgecolors": style.ink()}
         alarm["clip_on"] = False
-        for part, look in ((~alarms, normal), (alarms, alarm)):
-            one.scatter(x[part], y[part], **look | {"rasterized": len(x) > style.RASTER} | scatter)
+        for mask, look in ((~alarms, normal), (alarms, alarm)):
+            panel.scatter(x[mask], y[mask], **look | {"rasterized": len(x) > style.RASTER} | scatter)
         if np.isfinite(limits).any():
-            one.axhline(np.nanmax(limits), color=style.VERMILION, **DASHED)
-        one.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0)), np.square))
-        one.set(ylabel=name, ylim=(0, None), xmargin=0.02)
-        one.yaxis.set_major_formatter(lambda value, _: number(value))
+            panel.axhline(np.nanmax(limits), color=style.VERMILION, **DASHED)
+        panel.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0)), np.square))
+        panel.set(ylabel=name, ylim=(0, None), xmargin=0.02)
+        panel.yaxis.set_major_formatter(lambda value, _: number(value))
     if "time" in data.columns:
-        places = AutoDateLocator()
-        axes[-1, 0].xaxis.set(major_locator=places, major_formatter=ConciseDateFormatter(places))
+        locator = AutoDateLocator()
+        axes[-1, 0].xaxis.set(major_locator=locator, major_formatter=ConciseDateFormatter(locator))
     axes[0, 0].get_figure().align_ylabels(axes)
     return axes
 
 
 def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
     """Return what :func:`contributions` draws; columns: column, and the contributions to T2 and SPE."""
-    given = monitor_of(monitor)
-    result = given.statistics(X)
-    names, said = list(map(str, result["row"])), str(row)
-    said = said if said in names else said.replace(" ", "T", 1)  # as tables of statistics print times
-    named = isinstance(row, str | date) and said in names
+    watch = monitor_of(monitor)
+    result = watch.statistics(X)
+    names, text = list(map(str, result["row"])), str(row)
+    text = text if text in names else text.replace(" ", "T", 1)  # as tables of statistics print times
+    named = isinstance(row, str | date) and text in names
     advice = "Or give the name of one."
-    place = names.index(said) if named else check_integer("row", row, 0, len(names) - 1, advice)
-    some = _rows(X, max(place - int(given.lags), 0), place + 1)
-    parts = {name: part[-1] for name, part in given.contributions(some).items()}
+    index = names.index(text) if named else check_integer("row", row, 0, len(names) - 1, advice)
+    some = _rows(X, max(index - int(watch.lags), 0), index + 1)
+    contributions = {name: values[-1] for name, values in watch.contributions(some).items()}
     # By the statistic that is larger relative to its limit.
     size = np.abs(
-        parts[max(parts, key=lambda name: float(result[name][place] / result[f"{name} limit"][place]))]
+        contributions[
+            max(contributions, key=lambda name: float(result[name][index] / result[f"{name} limit"][index]))
+        ]
     )
     top = np.argsort(-size, kind="stable")[:MOST_COLUMNS]
-    columns = {"column": np.array(feature_names_of(given.model_), dtype=object)[top]}
-    columns |= {name: part[top] for name, part in parts.items()}
-    last = {name: [number(result[key][place]) for key in (name, f"{name} limit")] for name in parts}
+    columns = {"column": np.array(feature_names_of(watch.model_), dtype=object)[top]}
+    columns |= {name: values[top] for name, values in contributions.items()}
+    last = {name: [number(result[key][index]) for key in (name, f"{name} limit")] for name in contributions}
     measured = [f"{name} {value} (limit {limit})" for name, (value, limit) in last.items()]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
-    return Data(columns, [f"{', '.join(measured)}.", more], title=f"Contributions to row {names[place]}")
+    return Data(columns, [f"{', '.join(measured)}.", more], title=f"Contributions to row {names[index]}")
 
 
 def _rows(X: Any, start: int, stop: int) -> Any:
@@ -181,12 +183,12 @@ def contributions(data: Data, ax: Any, **barh: Any) -> Any:
     >>> data.title, data.columns["column"][0]
     ('Contributions to row 7', 'x3')
     """
-    names, *parts = data.columns.values()
+    names, *statistics = data.columns.values()
     tall = 18 + CELL * len(names)
-    axes = style.subplots(1, len(parts), ax=ax, height_mm=tall, sharey=True, squeeze=False)
-    for one, statistic, values in zip(axes.flat, list(data.columns)[1:], parts, strict=True):
-        bars(one, values, names, **barh)
-        one.set_xlabel(f"contribution to {statistic}")
+    axes = style.subplots(1, len(statistics), ax=ax, height_mm=tall, sharey=True, squeeze=False)
+    for panel, statistic, values in zip(axes.flat, list(data.columns)[1:], statistics, strict=True):
+        bars(panel, values, names, **barh)
+        panel.set_xlabel(f"contribution to {statistic}")
     return axes
 
 
@@ -200,8 +202,13 @@ def explanation_data(explanation: Explanation) -> Data:
     if "mean" in columns:
         title = f"{counted(len(explanation.rows), 'row')} and {len(explanation.versus):,} others"
     more = f"{SHOWN} of {len(explanation.columns):,} columns." if len(explanation.columns) > SHOWN else ""
-    said = [explanation.sentence, *(f"{cause}." for cause in explanation.causes), more, *explanation.notes]
-    return Data(columns, said, title=title, x=f"contribution to {explanation.statistic}")
+    sentences = [
+        explanation.sentence,
+        *(f"{cause}." for cause in explanation.causes),
+        more,
+        *explanation.notes,
+    ]
+    return Data(columns, sentences, title=title, x=f"contribution to {explanation.statistic}")
 
 
 @figure(explanation_data)
@@ -249,30 +256,30 @@ def explanation(data: Data, ax: Any, **barh: Any) -> Any:
     shown, form = ["value", "low", "high"], "{} (usual {} to {})"
     if "mean" in data.columns:
         shown, form = ["mean", "mean_of_others"], "{}, others {}"
-    said = [
+    texts = [
         form.format(*map(number, row)) for row in zip(*(data.columns[name] for name in shown), strict=True)
     ]
-    lines = [f"{style.drawable(name, LONGEST)}\n{text}" for name, text in zip(names, said, strict=True)]
+    lines = [f"{style.drawable(name, LONGEST)}\n{text}" for name, text in zip(names, texts, strict=True)]
     ax.set_yticklabels(lines, **style.PLAIN)
     return ax
 
 
 def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Data:
     """Return what :func:`contribution_map` draws; columns: position, row, column, contribution."""
-    given = monitor_of(monitor)
-    result = given.statistics(X, rows="auto")
+    watch = monitor_of(monitor)
+    result = watch.statistics(X, rows="auto")
     count, n = len(result.events), len(result)
     if event is None:  # a single false alarm may be the first one
         event = int(np.argmax(result.events["alarms"])) if count else 0
     check_integer("event", event, 0, max(count - 1, 0))
     start = result.events.runs[event].start if count else int(result.worst(1)[0])
     low, high = max(start - BEFORE, 0), min(start + AFTER, n)
-    history = max(low - int(given.lags), 0)
-    parts = given.contributions(_rows(X, history, high))
-    limits = {name: float(result[f"{name} limit"][0]) for name in parts}
+    history = max(low - int(watch.lags), 0)
+    contributions = watch.contributions(_rows(X, history, high))
+    limits = {name: float(result[f"{name} limit"][0]) for name in contributions}
     ratios = np.stack([result[name][low:high] / limit for name, limit in limits.items()])
     which = np.argmax(np.nan_to_num(ratios, nan=-1.0), axis=0)
-    every = np.stack([part[low - history :] / limits[name] for name, part in parts.items()])
+    every = np.stack([values[low - history :] / limits[name] for name, values in contributions.items()])
     values = np.nan_to_num(every[which, np.arange(high - low)])
     alarms = low + np.flatnonzero(result.alarms[low:high])
     first = alarms[alarms >= start][:ONSET] - low
@@ -281,15 +288,15 @@ def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Dat
     columns = {
         "position": np.tile(np.arange(low, high), len(shown)),
         "row": np.tile(result["row"][low:high], len(shown)),
-        "column": np.repeat(np.array(feature_names_of(given.model_), dtype=object)[shown], high - low),
+        "column": np.repeat(np.array(feature_names_of(watch.model_), dtype=object)[shown], high - low),
         "contribution": np.maximum(values[:, shown], 0.0).T.ravel(),
     }
     name = str(result["row"][start])
     where = name if name == str(start) else f"{start} ({name})"
     began = f"The event of row {where}" if count else f"Rows around {where}"
-    said = f"{began}; contributions to T2 or SPE, whichever is larger, relative to its limit."
+    sentence = f"{began}; contributions to T2 or SPE, whichever is larger, relative to its limit."
     more = f"{len(shown)} of {values.shape[1]:,} columns." if len(shown) < values.shape[1] else ""
-    return Data(columns, [said, more], x="row", lines={"start": start})
+    return Data(columns, [sentence, more], x="row", lines={"start": start})
 
 
 @figure(contribution_map_data)

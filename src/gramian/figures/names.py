@@ -40,10 +40,10 @@ def component_titles(model: Any, k: int) -> list[str]:
     return [f"{name} ({100 * r:.{d}f} %)" for name, r, d in zip(names, ratios, digits, strict=False)]
 
 
-def axis_title(model: Any, place: int) -> str:
+def axis_title(model: Any, index: int) -> str:
     """Return "PC1 (44.3 % of the variance)" for place 0."""
     what = "variance" if getattr(model, "center", True) else "second moments"
-    return component_titles(model, place + 1)[place].replace(" %)", f" % of the {what})")
+    return component_titles(model, index + 1)[index].replace(" %)", f" % of the {what})")
 
 
 def place_of(component: int | str, count: int, name: str = "component", advice: str = "") -> int:
@@ -61,13 +61,13 @@ def place_of(component: int | str, count: int, name: str = "component", advice: 
     """
     if count == 0:
         raise DataError(NOTHING)
-    given = component
+    number = component
     if isinstance(component, str):
         matched = re.fullmatch(r"(?:PC)?(\d+)", component.strip(), re.IGNORECASE)
         if matched is None:
             raise ParameterError(name, component, "is not a component", f"Choose PC1 to PC{count}.")
-        given = int(matched[1])
-    return checks.check_integer(name, given, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
+        number = int(matched[1])
+    return checks.check_integer(name, number, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
 
 
 def numbers_of(X: Any) -> npt.NDArray[Any]:

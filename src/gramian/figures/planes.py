@@ -89,8 +89,8 @@ class Contours(Rows):
 
 def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: int = SHOWN) -> Contours:
     """Return what :func:`kernel_contours` draws."""
-    given = list(models) if isinstance(models, Sequence) else [models]
-    if others := {int(model.n_features_in_) for model in given} - {2}:
+    fitted = list(models) if isinstance(models, Sequence) else [models]
+    if others := {int(model.n_features_in_) for model in fitted} - {2}:
         problem = f"Contours need a model of two columns, and this one has {others.pop()}."
         raise DataError(problem, "Fit it on two columns.")
     values = as_float64(numbers_of(X))
@@ -99,21 +99,21 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
     sides = [np.linspace(low, high, CELLS + 1) for low, high in edges]
     grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
     columns, titles = {"x": grid[:, 0], "y": grid[:, 1]}, list[list[str]]()
-    for place, model in enumerate(given, 1):
+    for position, model in enumerate(fitted, 1):
         k, names = min(components, int(model.n_components_)), names_of(model)
         result = as_float64(model.transform(grid if names is None else Table(grid, names)))
         kind = type(model).__name__ if kind_of(model).linear else str(model.kernel_ or model.kernel)
-        titles.append([f"{place}. {kind}, {name}" for name in component_titles(model, k)])
+        titles.append([f"{position}. {kind}, {name}" for name in component_titles(model, k)])
         columns |= dict(zip(titles[-1], result.T, strict=False))
     if min(map(len, titles)) == 1:  # a panel alone in a row
         titles = [[title for row in titles for title in row]]
     n, rows = len(values), evenly(len(values), MOST_POINTS)
-    said = [
+    sentences = [
         f"{LEVELS} evenly spaced lines of equal score for each component, thin ones of negative scores.",
         f"{n:,} rows{f' ({MOST_POINTS} drawn)' if len(rows) < n else ''}.",
     ]
-    hues = points.Groups.of(hue, n, given[0], X)
-    return Contours(columns, said, values, rows, hues, feature_names_of(given[0]), sides, titles)
+    hues = points.Groups.of(hue, n, fitted[0], X)
+    return Contours(columns, sentences, values, rows, hues, feature_names_of(fitted[0]), sides, titles)
 
 
 def _levels(values: FloatArray) -> FloatArray:
@@ -148,9 +148,9 @@ def _panels(titles: Sequence[Any], ax: Any, space: int, more: int = 0, **options
     down, side = len(every) // across, style.width_mm() / across
     options["height_mm"] = down * (side + space) + more
     axes = style.subplots(down, across, ax=ax, squeeze=False, **options)
-    for one, title in zip(axes.flat, every, strict=True):
-        one.set_visible(title is not None)
-        one.set_box_aspect(1)
+    for panel, title in zip(axes.flat, every, strict=True):
+        panel.set_visible(title is not None)
+        panel.set_box_aspect(1)
     return axes, [pair for pair in zip(axes.flat, every, strict=True) if pair[1] is not None]
 
 
@@ -204,15 +204,15 @@ def kernel_contours(data: Contours, ax: Any, **contour: Any) -> Any:
     [['1. exp(-0.5 ||x - y||^2), PC1 (40.1 %)']]
     """
     axes, panels = _panels(data.panels, ax, space=15, more=8, sharey=True)
-    for one, name in panels:
+    for panel, name in panels:
         score = data.columns[name].reshape(CELLS + 1, CELLS + 1)
         largest, levels = np.abs(score).max(), _levels(score)
-        points.draw_points(one, data, s=5, alpha=0.5, rasterized=True)
+        points.draw_points(panel, data, s=5, alpha=0.5, rasterized=True)
         look: dict[str, Any] = {"linewidths": np.where(levels < 0, 0.6, 1.2), "cmap": SCORES}
         if len(levels):
-            one.contour(*data.sides, score, levels, **look | {"vmin": -largest, "vmax": largest} | contour)
-        one.set_title(style.drawable(name).replace(", PC", "\nPC"), **style.PLAIN)
-        style.words(one, x=data.names[0], y=data.names[1] if one in axes[:, 0] else "")
+            panel.contour(*data.sides, score, levels, **look | {"vmin": -largest, "vmax": largest} | contour)
+        panel.set_title(style.drawable(name).replace(", PC", "\nPC"), **style.PLAIN)
+        style.words(panel, x=data.names[0], y=data.names[1] if panel in axes[:, 0] else "")
     points.draw_legend(axes[0, 0], data, {})
     if ax is None and (legend := axes[0, 0].get_legend()):
         legend.set_bbox_to_anchor((0, 1 + 12 * axes.shape[1] / style.width_mm()))  # above the titles
@@ -260,12 +260,12 @@ def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
         raise DataError(f"X has {values.shape[1]} columns, and the equation is between {len(names)}.")
     some, n, called = values[:, used], len(values), [names[j] for j in used]
     rows, hues = evenly(n, MOST_OF_RELATION), points.Groups.of(hue, n, None, X)
-    said = [
+    sentences = [
         f"It holds on the curve. The rows are {number(law.residual, 2)} away from it (root mean square).",
         f"{len(rows):,} of {n:,} rows." if len(rows) < n else "",
     ]
     columns = dict(zip(called, some[rows].T, strict=True))
-    return Relation(columns, said, some, rows, hues, called, zero_set(law, some), title=str(law))
+    return Relation(columns, sentences, some, rows, hues, called, zero_set(law, some), title=str(law))
 
 
 def _columns_of(law: Any) -> npt.NDArray[Any]:
@@ -394,7 +394,7 @@ def directions_data(
     hues = hues if hues.values is None else replace(hues, values=hues.values[rows])
     titles = ["x", "y", "projected x", "projected y", "PC1"]
     columns = {"row": np.array(rows)} | dict(zip(titles, np.hstack([values, onto, Z]).T, strict=True))
-    said = [
+    sentences = [
         f"Arrows: the roots of the variances, {', '.join(map(number, lengths))}.",
         f"Thin lines lead to the projection on {called[0]}, below.",
         "Unit: the scale of each column." if unit else "",
@@ -407,7 +407,9 @@ def directions_data(
     scores = replace(scores, x=title, hue=hues, values=np.column_stack([Z, strips]))
     axes = [f"{name}{unit}" for name in feature_names_of(model)]
     arrows = dict(zip(called, mean + lengths[:, None] * P, strict=True))
-    return Directions(columns, said, values, np.arange(len(rows)), hues, axes, mean, onto, arrows, scores)
+    return Directions(
+        columns, sentences, values, np.arange(len(rows)), hues, axes, mean, onto, arrows, scores
+    )
 
 
 @figure(directions_data)
@@ -495,20 +497,20 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
     models = list(model) if isinstance(model, Sequence) else [model]
     if getattr(models[0], "picture_shape_", None) is not None:
         return sheets.whitened_pictures(models, X)
-    n, every = len(numbers_of(X)), (numbers_of(X), *(one.transform(X) for one in models))
-    parts = [as_float64(part).reshape(n, -1) for part in every]
-    count = min(part.shape[1] for part in parts)
+    n, every = len(numbers_of(X)), (numbers_of(X), *(item.transform(X) for item in models))
+    tables = [as_float64(table).reshape(n, -1) for table in every]
+    count = min(table.shape[1] for table in tables)
     if len(components) != 2:
         raise ParameterError("components", components, "are not two columns", "Name two, such as (1, 3).")
-    places = [place_of(one, count, "components", f"{count} columns are whitened.") for one in components]
+    indices = [place_of(item, count, "components", f"{count} columns are whitened.") for item in components]
     rows = style.sampled_rows(n)
     columns, titles, ellipses = {"row": rows}, list[Any](), []
-    called = [feature_names_of(models[0]), *(one.get_feature_names_out() for one in models)]
-    kinds = ["", *(f" ({one.method})" if models[1:] else " (whitened)" for one in models)]
-    for turn, (part, names, kind) in enumerate(zip(parts, called, kinds, strict=True)):
-        pair, when = part[:, places], f"after{turn if turn > 1 else ''}" if turn else "before"
+    called = [feature_names_of(models[0]), *(item.get_feature_names_out() for item in models)]
+    kinds = ["", *(f" ({item.method})" if models[1:] else " (whitened)" for item in models)]
+    for turn, (table, names, kind) in enumerate(zip(tables, called, kinds, strict=True)):
+        pair, when = table[:, indices], f"after{turn if turn > 1 else ''}" if turn else "before"
         columns |= {f"{when}_{side}": column for side, column in zip("xy", pair[rows].T, strict=True)}
-        titles.append([f"{names[place]}{kind}" for place in places])
+        titles.append([f"{names[index]}{kind}" for index in indices])
         ellipses.append(normal_ellipse(pair))
     few = f"A random sample of {style.SAMPLE:,} of {n:,} rows (seed 0)." if n > style.SAMPLE else ""
     return Whitening(columns, [few, "95 % normal ellipses."], ellipses, titles)
@@ -559,15 +561,15 @@ def whitening(data: Any, ax: Any, **scatter: Any) -> Any:
         return sheets.draw(data, ax, **scatter)
     axes, panels = _panels([data.titles], ax, space=3)
     values = list(data.columns.values())[1:]
-    for place, (one, (x, y)) in enumerate(panels):
-        pair, ellipse = np.stack(values[2 * place : 2 * place + 2], axis=1), data.ellipses[place]
-        style.zero_lines(one)
+    for index, (panel, (x, y)) in enumerate(panels):
+        pair, ellipse = np.stack(values[2 * index : 2 * index + 2], axis=1), data.ellipses[index]
+        style.zero_lines(panel)
         look = {"s": 6, "lw": 0, "alpha": 0.6, "color": style.BLUE, "rasterized": len(pair) >= style.RASTER}
-        one.scatter(*pair.T, **look | scatter)
-        one.plot(*ellipse.T, color=style.VERMILION, lw=1)
+        panel.scatter(*pair.T, **look | scatter)
+        panel.plot(*ellipse.T, color=style.VERMILION, lw=1)
         edges = style.edges_of(pair, ellipse, margin=0.04)
-        style.set_edges(one, edges, equal=place > 0 and style.is_comparable(edges))
-        style.words(one, x=x, y=y)
+        style.set_edges(panel, edges, equal=index > 0 and style.is_comparable(edges))
+        style.words(panel, x=x, y=y)
     return axes
 
 
@@ -579,17 +581,17 @@ def counter_example_data(report: AuditReport) -> Data:
     witness = report.witness
     if witness is None:
         raise DataError(f"There is no counterexample for {report.kernel}.")
-    places = np.asarray(witness.points, dtype=float)
-    n, d = places.shape
+    coordinates = np.asarray(witness.points, dtype=float)
+    n, d = coordinates.shape
     weight = np.asarray(getattr(witness, "vector", np.ones(n)), dtype=float)
-    names = labels = [f"x{place}" for place in range(1, n + 1)]
+    names = labels = [f"x{number}" for number in range(1, n + 1)]
     why = "k(x, y) and k(y, x) differ."
     if (value := getattr(witness, "quadratic_form", None)) is not None:
-        labels = [f"{name}: v = {number(one, 3)}" for name, one in zip(names, weight, strict=True)]
+        labels = [f"{name}: v = {number(value, 3)}" for name, value in zip(names, weight, strict=True)]
         why = f"The sum of v_i v_j k(x_i, x_j) is {number(value)}; for a kernel it is never negative. "
         why += "Areas are proportional to the weights v; squares are negative."
     more = f"The first two of {d} coordinates." if d > 2 else ""
-    first, second = np.column_stack([places, np.zeros(n)]).T[:2]
+    first, second = np.column_stack([coordinates, np.zeros(n)]).T[:2]
     columns = {"point": names, "name": labels, "first": first, "second": second, "weight": weight}
     title, y = f"Counterexample with {counted(n, 'point')}", "" if d == 1 else "second coordinate"
     return Data(columns, [why, more], title=title, x="first coordinate", y=y)
@@ -632,13 +634,13 @@ def counter_example(data: Data, ax: Any, **scatter: Any) -> Any:
     flat = not data.y
     ax = style.subplots(ax=ax, height_mm=36 if flat else None)
     style.zero_lines(ax)
-    sizes, places = 120 * np.abs(weight) / np.abs(weight).max(), np.stack([x, y], axis=1)
-    for part, colour, marker in ((weight >= 0, style.BLUE, "o"), (weight < 0, style.VERMILION, "s")):
-        look = {"s": sizes[part], "color": colour, "marker": marker, "lw": 0, "alpha": 0.9}
-        ax.scatter(*places[part].T, **look | scatter)
-    for text, place in zip(name, places, strict=True):
-        ax.annotate(text, place, xytext=(8, 0), textcoords="offset points", va="center")
-    style.set_edges(ax, style.edges_of(places, margin=0.2))
+    sizes, positions = 120 * np.abs(weight) / np.abs(weight).max(), np.stack([x, y], axis=1)
+    for mask, colour, marker in ((weight >= 0, style.BLUE, "o"), (weight < 0, style.VERMILION, "s")):
+        look = {"s": sizes[mask], "color": colour, "marker": marker, "lw": 0, "alpha": 0.9}
+        ax.scatter(*positions[mask].T, **look | scatter)
+    for text, position in zip(name, positions, strict=True):
+        ax.annotate(text, position, xytext=(8, 0), textcoords="offset points", va="center")
+    style.set_edges(ax, style.edges_of(positions, margin=0.2))
     if flat:
         ax.set_yticks([])
     return ax

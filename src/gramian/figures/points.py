@@ -59,19 +59,19 @@ class Groups:
     title: str = ""
 
     @classmethod
-    def of(cls, given: Any, n: int, model: Any = None, X: Any = None, what: str = "hue") -> Groups:
+    def of(cls, hue: Any, n: int, model: Any = None, X: Any = None, what: str = "hue") -> Groups:
         """Read labels, numbers, or the name of a column."""
-        if given is None and what == "hue":
+        if hue is None and what == "hue":
             usual = usual_hue(X)
             result = cls() if usual is None else cls.of(usual, n, model, X)
             return cls() if 2 * len(result.classes) > n else result  # names of rows are no groups
-        if given is None or (isinstance(given, str) and not given):
+        if hue is None or (isinstance(hue, str) and not hue):
             return cls()
-        title = str(getattr(given, "name", None) or "")
-        levels: Sequence[str] = declared_levels(given)
-        if isinstance(given, str):
-            title, given, levels = given, *column_of(given, model, X, what)
-        values = np.atleast_1d(as_array(given))
+        title = str(getattr(hue, "name", None) or "")
+        levels: Sequence[str] = declared_levels(hue)
+        if isinstance(hue, str):
+            title, hue, levels = hue, *column_of(hue, model, X, what)
+        values = np.atleast_1d(as_array(hue))
         values = values.astype(object) if levels else values  # of numbers too
         _check_length(what, values if values.ndim == 1 else values[None], n)
         numeric = values.dtype.kind in "iuf"
@@ -162,7 +162,7 @@ class ScoresData(Data):
     def edges(self) -> list[list[float]]:
         """Return axis limits around the rows and arrows, and around ellipses that are not far larger."""
         room = np.array(look.edges_of(self.values, margin=WIDER))
-        lines = (np.clip(one.corners, *room.T) for one in self.ellipses)
+        lines = (np.clip(ellipse.corners, *room.T) for ellipse in self.ellipses)
         edges = look.edges_of(self.values, *lines, margin=0.05)
         if not self.components[1:]:
             edges[1] = [0.5 - (len(self.hue.kinds) or 1), 0.5]
@@ -211,9 +211,9 @@ def scores_data(
     Z = as_float64(_mapped(model, X) if mapped is None else mapped)
     n, k = Z.shape
     colours, markers = Groups.of(hue, n, model, X), Groups.of(style, n, model, X, "style")
-    places = places_of(components, k)
-    single = len(places) == 1
-    values = np.stack([Z[:, places[0]], _strips(n, colours)], axis=1) if single else Z[:, places]
+    indices = places_of(components, k)
+    single = len(indices) == 1
+    values = np.stack([Z[:, indices[0]], _strips(n, colours)], axis=1) if single else Z[:, indices]
     names = row_names_of(X) if labels is None else None if labels is False else labels
     if isinstance(names, str):
         names = column_of(names, model, X, "labels")[0]
@@ -221,25 +221,25 @@ def scores_data(
         _check_length("labels", names, n)
         names = tuple("" if name is None else str(name) for name in names)
     is_labelled = names is not None and (labels is not None or (n <= NAMED and not colours.is_many))
-    lines, said = ([], []) if ellipses is None or single else _ellipses(values, colours, ellipses)
+    lines, sentences = ([], []) if ellipses is None or single else _ellipses(values, colours, ellipses)
     notes = [f"{counted(n, 'row')}.", _unit(model)]
     if n > DENSE:
         sample = f"a random sample of {look.SAMPLE:,} of {n:,} rows (seed 0)"
         notes = [notes[1], f"Points: {sample}, over the density of all rows."]
     if colours.is_scale and (without := int(np.isnan(colours.values).sum())):
         notes.append(f"{counted(without, 'row')} without {colours.title or 'a value'} not drawn.")
-    components = tuple(f"PC{place + 1}" for place in places)
-    x, y = axis_title(model, places[0]), "" if single else axis_title(model, places[1])
-    title = _separation(values[:, : len(places)], components, colours)
+    components = tuple(f"PC{index + 1}" for index in indices)
+    x, y = axis_title(model, indices[0]), "" if single else axis_title(model, indices[1])
+    title = _separation(values[:, : len(indices)], components, colours)
     drawn = np.arange(n) if n <= DENSE else look.sampled_rows(n)
     numbers = getattr(X, "row_numbers", None)
     every = names or (range(n) if numbers is None else numbers)
     columns = {"row" if names is None else "name": [every[i] for i in drawn.tolist()]}
     columns |= dict(zip([*components, "position"], values[drawn].T, strict=False))
     groups = {"group": colours.values, "style": markers.values}
-    columns |= {name: own[drawn].tolist() for name, own in groups.items() if own is not None}
+    columns |= {name: column[drawn].tolist() for name, column in groups.items() if column is not None}
     about = values, components, (names or ()) if is_labelled else (), colours, markers, tuple(lines), drawn
-    return ScoresData(columns, notes + said, *about, title=title, x=x, y=y)
+    return ScoresData(columns, notes + sentences, *about, title=title, x=x, y=y)
 
 
 @figure(scores_data)
@@ -312,9 +312,9 @@ def draw(data: ScoresData, ax: Any, **scatter: Any) -> Any:
         _density(ax, data.values, edges)
     look.zero_lines(ax, y=not single)
     colours = data.hue.colours()
-    for one in data.ellipses:
-        width = 1.8 if one.of == "mean" else 0.7
-        ax.plot(*one.corners.T, color=colours[one.group], linewidth=width, alpha=0.9, zorder=2.5)
+    for ellipse in data.ellipses:
+        width = 1.8 if ellipse.of == "mean" else 0.7
+        ax.plot(*ellipse.corners.T, color=colours[ellipse.group], linewidth=width, alpha=0.9, zorder=2.5)
     draw_points(ax, data, **({} if arrows is None else {"alpha": 0.6}) | scatter)
     draw_legend(ax, data, scatter)
     labels = Labels(ax)
@@ -330,7 +330,7 @@ def draw(data: ScoresData, ax: Any, **scatter: Any) -> Any:
         labels.add(data.values, data.labels, what="row name")
     look.note(ax, labels)
     if single:
-        look.ticks(ax, "y", [-place for place in range(len(data.hue.kinds))], data.hue.kinds)
+        look.ticks(ax, "y", [-index for index in range(len(data.hue.kinds))], data.hue.kinds)
         ax.spines["left"].set_visible(False)
     look.set_edges(ax, edges, equal)
     return ax
@@ -339,23 +339,25 @@ def draw(data: ScoresData, ax: Any, **scatter: Any) -> Any:
 def draw_points(ax: Any, data: Any, **scatter: Any) -> None:
     """Draw the points of each marker."""
     n, rows, hue = len(data.values), np.asarray(data.drawn), data.hue
-    own, colours, drawn = data.style if data.style.kinds else hue, hue.colours(), None
-    given: dict[str, Any] = {
+    shapes, colours, drawn = data.style if data.style.kinds else hue, hue.colours(), None
+    arguments: dict[str, Any] = {
         **{"s": 16 if n <= 150 else 9 if n <= DENSE else 4, "alpha": 0.85 if n <= 2000 else 0.6},
         **{"linewidths": 0.3 if n <= 2000 else 0, "edgecolors": [ax.get_facecolor()]},
         **{"zorder": 2, "rasterized": len(rows) > look.RASTER, "color": look.BLUE},
     }
     if hue.is_scale:
-        del given["color"]
-        given |= {"cmap": "viridis", "vmin": np.nanmin(hue.values), "vmax": np.nanmax(hue.values)}
+        del arguments["color"]
+        arguments |= {"cmap": "viridis", "vmin": np.nanmin(hue.values), "vmax": np.nanmax(hue.values)}
         rows = rows[np.isfinite(hue.values[rows])]
-    for kind in own.kinds or [WITHOUT]:
-        some = rows[own.values[rows] == kind] if own.kinds else rows
+    for kind in shapes.kinds or [WITHOUT]:
+        some = rows[shapes.values[rows] == kind] if shapes.kinds else rows
         if hue.is_scale:
-            given["c"] = hue.values[some]
+            arguments["c"] = hue.values[some]
         elif hue.kinds:
-            given["color"] = colours[kind] if own is hue else [colours[one] for one in hue.values[some]]
-        drawn = ax.scatter(*data.values[some].T, **given | {"marker": own.markers()[kind]} | scatter)
+            arguments["color"] = (
+                colours[kind] if shapes is hue else [colours[value] for value in hue.values[some]]
+            )
+        drawn = ax.scatter(*data.values[some].T, **arguments | {"marker": shapes.markers()[kind]} | scatter)
     if hue.is_scale:
         look.colour_bar(ax, drawn, hue.title)
 
@@ -388,24 +390,26 @@ def places_of(components: Any, k: int) -> list[int]:
     >>> places_of((1, "PC3"), 5), places_of(2, 5), places_of((1, 2), 1)
     ([0, 2], [1], [0])
     """
-    given: list[Any] = [components] if isinstance(components, int | str | np.integer) else list(components)
+    requested: list[Any] = (
+        [components] if isinstance(components, int | str | np.integer) else list(components)
+    )
     if k == 1:
-        given = given[:1]
-    places = [place_of(one, k, "components") for one in given]
-    if not 0 < len(places) <= 2 or len(set(places)) < len(places):
+        requested = requested[:1]
+    indices = [place_of(component, k, "components") for component in requested]
+    if not 0 < len(indices) <= 2 or len(set(indices)) < len(indices):
         hint = "Name two different components, such as (1, 3), or one."
         raise ParameterError("components", components, "are not two different components", hint)
-    return places
+    return indices
 
 
 def _strips(n: int, groups: Groups) -> FloatArray:
     """Return the places of rows across the strips of their groups, 0, 1, ... and around."""
     around = np.modf(np.arange(n) * 0.6180339887498949)[0]  # evenly spread, in any part of the rows
-    places: FloatArray = STRIP * (2 * around - 1)
+    positions: FloatArray = STRIP * (2 * around - 1)
     if groups.kinds:
-        number = {kind: -place for place, kind in enumerate(groups.kinds)}
-        places = places + np.array([number[kind] for kind in groups.values.tolist()], dtype=float)
-    return places
+        number = {kind: -index for index, kind in enumerate(groups.kinds)}
+        positions = positions + np.array([number[kind] for kind in groups.values.tolist()], dtype=float)
+    return positions
 
 
 def _mapped(model: Any, X: Any) -> Any:
@@ -471,14 +475,14 @@ def _separation(values: FloatArray, components: Sequence[str], groups: Groups) -
 
 def _ellipses(values: FloatArray, groups: Groups, level: float | str) -> tuple[list[Ellipse], list[str]]:
     """Return the ellipses of classes, and sentences about them."""
-    asked = level != "auto"
-    share, result, without = check_share("ellipses", level if asked else USUAL), list[Ellipse](), []
-    kinds = () if groups.is_many and not asked else groups.classes
-    if kinds and not asked and any(curve(pair) is not None for pair in (values, values[:, ::-1])):
+    requested = level != "auto"
+    share, result, without = check_share("ellipses", level if requested else USUAL), list[Ellipse](), []
+    kinds = () if groups.is_many and not requested else groups.classes
+    if kinds and not requested and any(curve(pair) is not None for pair in (values, values[:, ::-1])):
         return [], ["No ellipses: the rows lie on a curve."]
     for kind in kinds:
         members = values[groups.values == kind]
-        if not asked and len(members) >= FEWEST_OF_MEAN and not_normal(members):
+        if not requested and len(members) >= FEWEST_OF_MEAN and not_normal(members):
             without.append(kind)
             continue
         if len(members) >= FEWEST:

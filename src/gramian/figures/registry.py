@@ -97,13 +97,13 @@ class Figure:
         return self._called("_data", model, table, options)
 
     def _called(self, ending: str, model: Any, table: Any, options: dict[str, Any]) -> Any:
-        given = {name: options[name] for name in self.options if name in options}
+        arguments = {name: options[name] for name in self.options if name in options}
         if "Monitor" not in self.models:
             from gramian.statistics.components import mapping_of
 
             model = mapping_of(model)
         function = function_of(self.place.partition(":")[0], self.function + ending)
-        return function(model, *([table] if self.data else []), **given)
+        return function(model, *([table] if self.data else []), **arguments)
 
 
 # The most useful first: the page shows them in this order.
@@ -131,7 +131,7 @@ DRAWINGS = {
     **{"contributions": "monitoring", "explanation": "monitoring", "stability": "spectra"},
     **{"reconstruction_errors": "curves", "rotation": "columns", "kernel_contours": "planes"},
 }
-FUNCTIONS = DRAWINGS | {f"{name}_data": place for name, place in DRAWINGS.items()}
+FUNCTIONS = DRAWINGS | {f"{name}_data": path for name, path in DRAWINGS.items()}
 
 
 def available(model: Any, table: Any = None) -> list[Figure]:

@@ -44,19 +44,19 @@ class Sheet(Data):
 def draw(data: Sheet, ax: Any, **imshow: Any) -> Any:
     """Return axes with the pictures."""
     count, height, width = data.pictures.shape
-    room, captions = style.width_mm(), [style.drawable(one) for one in data.columns["picture"]]
+    room, captions = style.width_mm(), [style.drawable(panel) for panel in data.columns["picture"]]
     most = min(math.ceil(math.sqrt(count * 1.5)), int(room // SMALLEST))
     across = data.across or beside(count, max(1, most))
     down, cell = math.ceil(count / across), room / across
     tall = down * (min(cell, LARGEST) * height / width + CAPTION)
     axes = style.subplots(down, across, ax=ax, height_mm=tall, squeeze=False)
     letters = {"fontsize": min(7.0, 5.0 * cell / max(map(len, captions))), "pad": 2, "loc": "left"}
-    for one in axes.flat:
-        one.set_axis_off()
-    for one, picture, edges, caption in zip(axes.flat, data.pictures, data.limits, captions, strict=False):
+    for panel in axes.flat:
+        panel.set_axis_off()
+    for panel, picture, edges, caption in zip(axes.flat, data.pictures, data.limits, captions, strict=False):
         look = {"cmap": "gray", "interpolation": "nearest", "vmin": edges[0], "vmax": edges[1]}
-        one.imshow(picture, **look | imshow)
-        one.set_title(caption, **letters, **style.PLAIN)
+        panel.imshow(picture, **look | imshow)
+        panel.set_title(caption, **letters, **style.PLAIN)
     return axes
 
 
@@ -136,11 +136,11 @@ def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None
     rebuilt = np.stack([shown, *(np.reshape(model.inverse_transform(Z), shown.shape) for Z in kept)], axis=1)
     errors = np.linalg.norm(shown[:, None] - rebuilt, axis=2) / np.where(sizes > 0, sizes, 1.0)[:, None]
     names = ["original", *(f"r={count}" for count in chosen)] * len(shown)
-    said = [f"{name}: {error:.3f}" for name, error in zip(names, errors.flat, strict=True)]
-    said[:: 1 + len(chosen)] = ["original"] * len(shown)
-    columns = {"picture": said, "components": np.tile([k, *chosen], len(shown)), "error": errors.ravel()}
+    captions = [f"{name}: {error:.3f}" for name, error in zip(names, errors.flat, strict=True)]
+    captions[:: 1 + len(chosen)] = ["original"] * len(shown)
+    columns = {"picture": captions, "components": np.tile([k, *chosen], len(shown)), "error": errors.ravel()}
     notes = ["From r components, with the relative error |x - x~| / |x - mean|."]
-    edges = np.tile(grey_range(shown), (len(said), 1))
+    edges = np.tile(grey_range(shown), (len(captions), 1))
     return Sheet(columns, notes, rebuilt.reshape(-1, *shape), edges, 1 + len(chosen))
 
 
@@ -190,12 +190,12 @@ def whitened_pictures(models: Sequence[Any], X: Any) -> Sheet:
     values = numbers_of(X)
     some = as_float64(values[evenly(len(values), MOST_REBUILT)])
     shape = models[0].picture_shape_
-    parts, edges = [some.reshape(-1, *shape)], [grey_range(some)]
-    for one in models:
-        whitened = as_float64(one.transform(parts[0]))
+    stack, edges = [some.reshape(-1, *shape)], [grey_range(some)]
+    for model in models:
+        whitened = as_float64(model.transform(stack[0]))
         limit = whitened_limit(whitened)
-        parts.append(coordinates(whitened, shape))
+        stack.append(coordinates(whitened, shape))
         edges.append((-limit, limit))
-    count, pictures = len(some), np.stack(parts, axis=1).reshape(-1, *shape)
-    captions = {"picture": ["original", *(one.method for one in models)] * count}
-    return Sheet(captions, [], pictures, np.tile(edges, (count, 1)), len(parts))
+    count, pictures = len(some), np.stack(stack, axis=1).reshape(-1, *shape)
+    captions = {"picture": ["original", *(model.method for model in models)] * count}
+    return Sheet(captions, [], pictures, np.tile(edges, (count, 1)), len(stack))

@@ -48,34 +48,40 @@ def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> 
     kept, variance, ratios = int(model.n_components_), known_variances(model), shares_of(model)
     if not kept:
         raise DataError(NOTHING)
-    of, total = f"the variance of {counted(kept, 'component')}", variance.sum()
+    whole, total = f"the variance of {counted(kept, 'component')}", variance.sum()
     if ratios is not None:
-        of, total = "the total variance", variance[0] / (ratios[0] or 1.0)
-    share, places = 100 * variance / (float(total) or 1.0), np.arange(1, len(variance) + 1)
+        whole, total = "the total variance", variance[0] / (ratios[0] or 1.0)
+    share, numbers = 100 * variance / (float(total) or 1.0), np.arange(1, len(variance) + 1)
     cumulative = np.cumsum(share)
-    asked = list(getattr(choices, "choices", choices or ()))
-    silent = ", ".join(choice.rule for choice in asked if choice.number is None)
+    chosen = list(getattr(choices, "choices", choices or ()))
+    silent = ", ".join(choice.rule for choice in chosen if choice.number is None)
     if choices is None:
-        own = getattr(model, "component_choice_", None)
-        asked = list(choose_components(model).choices) if isinstance(model, PCA) else [own] if own else []
+        fitted_choice = getattr(model, "component_choice_", None)
+        chosen = (
+            list(choose_components(model).choices)
+            if isinstance(model, PCA)
+            else [fitted_choice]
+            if fitted_choice
+            else []
+        )
     enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
     lines, needs = {f"{MARKED} %": enough}, counted(enough, "component")
     if enough > len(variance):
         lines, needs = {}, f"more than the {counted(len(variance), 'known component')}"
     columns: dict[str, Any] = {
-        "component": places,
+        "component": numbers,
         "variance": variance,
         "share": share,
         "cumulative": cumulative,
     }
-    said = [
-        f"{counted(kept, 'component')} kept, {percent(float(share[:kept].sum()) / 100)} of {of}.",
+    sentences = [
+        f"{counted(kept, 'component')} kept, {percent(float(share[:kept].sum()) / 100)} of {whole}.",
         f"{MARKED} % needs {needs}.",
         f"Rules without a result: {silent}." if silent else "",
     ]
-    rules = [choice for choice in asked if choice.number is not None]
-    columns["kept"] = places <= kept
-    return Scree(columns, said, rules, x="component", y="share of variance (%)", lines=lines)
+    rules = [choice for choice in chosen if choice.number is not None]
+    columns["kept"] = numbers <= kept
+    return Scree(columns, sentences, rules, x="component", y="share of variance (%)", lines=lines)
 
 
 @figure(scree_data)
@@ -120,9 +126,9 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     x, _, share, cumulative, kept = data.columns.values()
     many, above = len(x) > MOST_BARS, RULE * len(data.rules)
     ax = style.subplots(ax=ax, height_mm=0.7 * style.width_mm() + above)
-    for name, part, colour in (("kept", kept, style.BLUE), ("left out", ~kept, style.LEFT_OUT)):
-        if part.any() and not many:
-            drawn = ax.bar(x[part], share[part], **{"color": colour, "label": name} | bar)
+    for name, mask, colour in (("kept", kept, style.BLUE), ("left out", ~kept, style.LEFT_OUT)):
+        if mask.any() and not many:
+            drawn = ax.bar(x[mask], share[mask], **{"color": colour, "label": name} | bar)
             if len(x) <= MOST_LABELLED:
                 for text in ax.bar_label(drawn, fmt="%.1f", padding=3, fontsize="small"):
                     text.set_ha("right")  # beside the line
@@ -135,9 +141,9 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
         whole(ax.xaxis)
     look = {"ls": "-."} if many else {"marker": "o", "ms": 3}
     ax.plot(x, cumulative, color=style.VERMILION, label="cumulative", **look)
-    for place in data.lines.values():
-        ax.plot([ax.get_xlim()[0], place], [MARKED] * 2, color=style.ink(), zorder=0.5, **DASHED)
-        ax.plot(place, cumulative[place - 1], "o", color=style.VERMILION, mfc="white", ms=5)
+    for count in data.lines.values():
+        ax.plot([ax.get_xlim()[0], count], [MARKED] * 2, color=style.ink(), zorder=0.5, **DASHED)
+        ax.plot(count, cumulative[count - 1], "o", color=style.VERMILION, mfc="white", ms=5)
     ax.set_ylim(0, 103)
     ax.legend(loc="center right")
     if data.rules:
@@ -181,20 +187,20 @@ def eigenvalues_data(model: Any) -> Data:
     if not values.size or not values[0] > 0:
         raise DataError("There is no eigenvalue above 0, so there is no error bound to draw.")
     k, top, radii = len(values), float(values[0]), np.asarray(certificate.radii)
-    bounds = [part for part in (certificate.completeness, certificate.approximation) if part is not None]
-    weakest = max([certificate.widening_kind, *(part.kind for part in bounds)], key=KINDS.index)
+    bounds = [bound for bound in (certificate.completeness, certificate.approximation) if bound is not None]
+    weakest = max([certificate.widening_kind, *(bound.kind for bound in bounds)], key=KINDS.index)
     one_sided = "" if np.isfinite(certificate.upper).all() else "; some have no upper bound"
     columns = {"component": np.arange(1, k + 1), "eigenvalue": np.where(values > 0, values, np.nan)}
     columns |= {"lower": certificate.lower, "upper": certificate.upper, "radius": radii}
     columns["relative"] = np.maximum(radii / top, 1e-18)  # 0 is nowhere on a logarithmic axis
-    said = [
+    sentences = [
         f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided} [{weakest}].",
         f"Largest error bound: {float(radii.max()) / top:.1e} of the largest eigenvalue ({number(top, 6)}). "
         f"Dashed line: requested tolerance, {certificate.tol:.1e}.",
         "" if certificate.ok else "The certificate does not hold.",
         f"The matrix is approximated by {certificate.approximation.by}." if certificate.approximation else "",
     ]
-    return Data(columns, said, x="component", y=certificate.unit, lines={"tol": certificate.tol})
+    return Data(columns, sentences, x="component", y=certificate.unit, lines={"tol": certificate.tol})
 
 
 @figure(eigenvalues_data)
@@ -253,12 +259,12 @@ def stability_data(result: Stability) -> Data:
     """Return what :func:`stability` draws; columns: component, variance, low, high, agreement."""
     if not (k := len(result.variances)):
         raise DataError(NOTHING)
-    said = f"Bars: {100 * result.level:g} % bootstrap intervals from {result.n_resamples:,} samples of "
-    said += f"{result.n_samples:,} rows."
+    sentence = f"Bars: {100 * result.level:g} % bootstrap intervals from {result.n_resamples:,} samples of "
+    sentence += f"{result.n_samples:,} rows."
     low, high = result.variance_intervals.T
     columns = {"component": np.arange(1, k + 1), "variance": result.variances, "low": low, "high": high}
     columns["agreement"] = result.agreement
-    return Data(columns, [said, *result.sentences()[:2]], x="component", y="variance")
+    return Data(columns, [sentence, *result.sentences()[:2]], x="component", y="variance")
 
 
 @figure(stability_data)

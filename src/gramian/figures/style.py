@@ -95,10 +95,10 @@ def canvas(width_mm: float | None = None, height_mm: float | None = None) -> Ite
 def defaults(**more: Any) -> Iterator[None]:
     """Apply our defaults, while a figure is made, to those of rcParams that nobody has changed."""
     with _lock:
-        own = {name: value for name, value in DEFAULTS.items() if _is_unchanged(name)}
+        unchanged = {name: value for name, value in DEFAULTS.items() if _is_unchanged(name)}
         if not (_is_unchanged("axes.facecolor") and _is_unchanged("text.color")):  # a style with its own ink
-            own = {name: value for name, value in own.items() if not name.endswith("color")}
-        with mpl.rc_context(own | more):
+            unchanged = {name: value for name, value in unchanged.items() if not name.endswith("color")}
+        with mpl.rc_context(unchanged | more):
             yield
 
 
@@ -110,9 +110,9 @@ def styled(function: Callable[P, T]) -> Callable[P, T]:
     """Make a function that draws apply our defaults, unless it draws into the axes of a user."""
 
     @wraps(function)
-    def drawn(*given: P.args, **named: P.kwargs) -> T:
+    def drawn(*arguments: P.args, **named: P.kwargs) -> T:
         with defaults() if named.get("ax") is None else nullcontext():
-            return function(*given, **named)
+            return function(*arguments, **named)
 
     return drawn
 
@@ -146,11 +146,11 @@ def subplots(
         If there are not enough axes.
     """
     if ax is not None:
-        given = np.atleast_1d(np.asarray(ax, dtype=object))
-        if given.size != rows * cols or not all(isinstance(one, Axes) for one in given.flat):
+        axes = np.atleast_1d(np.asarray(ax, dtype=object))
+        if axes.size != rows * cols or not all(isinstance(panel, Axes) for panel in axes.flat):
             many = "one matplotlib Axes" if rows * cols == 1 else f"{rows * cols} matplotlib Axes"
             raise ParameterError("ax", allowed=f"must be {many}", hint="Leave it out for a new figure.")
-        return given.item() if rows * cols == 1 else given.reshape(rows, cols)
+        return axes.item() if rows * cols == 1 else axes.reshape(rows, cols)
     width, height = _canvas.get() or (None, None)
     across, up = mpl.rcParams["figure.figsize"]
     if width is not None or (across, up) == DEFAULTS["figure.figsize"]:
@@ -165,9 +165,9 @@ def subplots(
         figure = Figure(**options)
     _own.add(figure)
     result = figure.subplots(rows, cols, **more)
-    for one in np.atleast_1d(result).flat:  # ticks are made when they are drawn, with rcParams of then
-        for side, axis in (("x", one.xaxis), ("y", one.yaxis)):
-            one.tick_params(side, labelsize=mpl.rcParams[f"{side}tick.labelsize"])
+    for panel in np.atleast_1d(result).flat:  # ticks are made when they are drawn, with rcParams of then
+        for side, axis in (("x", panel.xaxis), ("y", panel.yaxis)):
+            panel.tick_params(side, labelsize=mpl.rcParams[f"{side}tick.labelsize"])
             axis.get_major_ticks(1)
             axis.get_minor_ticks(1)
     return result
@@ -194,13 +194,15 @@ def ink() -> str:
 
 def note(ax: Any, *sentences: Any) -> None:
     """Add sentences to the caption of a figure; an object is asked for its ``sentence()`` when it is read."""
-    _captions.setdefault(_figure_of(ax), []).extend(one for one in sentences if one)
+    _captions.setdefault(_figure_of(ax), []).extend(sentence for sentence in sentences if sentence)
 
 
 def caption(drawn: Any) -> str:
     """Return the sentences below a figure, of its Axes; what is known when it is drawn is said afterwards."""
-    said = [one if isinstance(one, str) else one.sentence() for one in _captions.get(_figure_of(drawn), [])]
-    return " ".join(dict.fromkeys(filter(None, said)))
+    sentences = [
+        item if isinstance(item, str) else item.sentence() for item in _captions.get(_figure_of(drawn), [])
+    ]
+    return " ".join(dict.fromkeys(filter(None, sentences)))
 
 
 def _figure_of(drawn: Any) -> Figure:
@@ -244,24 +246,24 @@ def heading(ax: Any, title: str | None) -> None:
         words(first, title=title)
 
 
-def ticks(ax: Axes, side: str, places: Sequence[float], names: Sequence[Any], **look: Any) -> None:
+def ticks(ax: Axes, side: str, positions: Sequence[float], names: Sequence[Any], **look: Any) -> None:
     """Set names at places of the axis "x" or "y", without ticks; ``look`` is of matplotlib's Text."""
     labels = [drawable(name) for name in names]
-    getattr(ax, f"set_{side}ticks")(list(places), labels, **PLAIN, **look)
+    getattr(ax, f"set_{side}ticks")(list(positions), labels, **PLAIN, **look)
     ax.tick_params(side, length=0)
 
 
 def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "") -> Any:
     """Add a legend: above the axes of our own figure, in rows with room, else inside."""
     labels, columns = [drawable(name) for name in names], 1
-    place: dict[str, Any] = {"loc": "best"}
+    position: dict[str, Any] = {"loc": "best"}
     if _figure_of(ax) in _own:
         letters = 0.5 * max(map(len, labels), default=1) + 3.4  # in sizes of the font
         room = (width_mm() - 16) / INCH * 72 / size("legend.fontsize")
         columns = max(1, min(int(room // letters), len(labels)))
-        place = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": columns, "alignment": "left"}
+        position = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": columns, "alignment": "left"}
     order = [j for first in range(columns) for j in range(first, len(labels), columns)]  # it fills columns
-    result = ax.legend([handles[j] for j in order], list(map(str, order)), title=drawable(title), **place)
+    result = ax.legend([handles[j] for j in order], list(map(str, order)), title=drawable(title), **position)
     result.get_title().set(**PLAIN)
     for text, j in zip(result.get_texts(), order, strict=True):  # afterwards: a name may begin with "_"
         text.set(text=labels[j], **PLAIN)
@@ -273,7 +275,7 @@ def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = 
 
 def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float]:
     """Return axis limits around all numbers with a margin, optionally with 0."""
-    every = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in values])
+    every = np.concatenate([np.ravel(np.asarray(array, dtype=np.float64)) for array in values])
     every = every[np.isfinite(every)]
     every = np.append(every, 0.0) if zero or not every.size else every
     low, high = float(every.min()), float(every.max())
@@ -283,7 +285,7 @@ def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float
 
 def edges_of(*points: FloatArray, margin: float = 0.06) -> list[list[float]]:
     """Return axis limits around all points of shape (n, 2)."""
-    return [limits(*(part[:, j] for part in points), margin=margin) for j in (0, 1)]
+    return [limits(*(array[:, j] for array in points), margin=margin) for j in (0, 1)]
 
 
 def set_edges(ax: Axes, edges: Sequence[Sequence[float]], equal: bool = False) -> None:

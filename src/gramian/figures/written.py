@@ -48,10 +48,10 @@ class Drawn:
             What ids begin with, since those of all figures are ids of one page.
         """
         svg = HEAD.sub("", self.content.decode())
-        head, *parts = (part for part in re.split(r"(<[^>]+>)", svg) if part.strip())
+        head, *pieces = (piece for piece in re.split(r"(<[^>]+>)", svg) if piece.strip())
         used = {match[2] for match in REFERENCE.finditer(svg)} & {*IDS.findall(svg)}
-        ids = {given: f"{name}-{place}" for place, given in enumerate(sorted(used))}
-        tags = [_tag(part, ids) if part[0] == "<" else part for part in parts]
+        ids = {id: f"{name}-{number}" for number, id in enumerate(sorted(used))}
+        tags = [_tag(piece, ids) if piece[0] == "<" else piece for piece in pieces]
         view = re.search(r' viewBox="[^"]*"', head)
         looks = f'font-family="{FONTS}" stroke-linejoin="round" stroke-linecap="butt"'
         root = f'<svg xmlns="http://www.w3.org/2000/svg"{view[0] if view else ""} {looks} aria-hidden="true">'
@@ -77,8 +77,8 @@ def drawn(draw: Callable[[], Any], width: float | None = None, kind: str = "svg"
 
 def in_page(draw: Callable[[], Any], width: float, name: str) -> dict[str, Any]:
     """Return a figure for the page of the server, as JSON."""
-    one = drawn(draw, width)
-    return {"svg": one.inline(name), "title": one.title, "caption": one.caption}
+    drawing = drawn(draw, width)
+    return {"svg": drawing.inline(name), "title": drawing.title, "caption": drawing.caption}
 
 
 def _tag(tag: str, ids: Mapping[str, str]) -> str:
@@ -95,7 +95,7 @@ def _attributes(looks: str) -> str:
     """Return a style as attributes, in the font and in the colours of the page."""
     if looks == "fill: #ffffff":  # a background
         return ' fill="none"'
-    pairs = (one.split(": ") for one in looks.split("; ") if one and not one.startswith("font-family"))
+    pairs = (look.split(": ") for look in looks.split("; ") if look and not look.startswith("font-family"))
     return "".join(f' {key}="{style.of_page(value)}"' for key, value in pairs)
 
 

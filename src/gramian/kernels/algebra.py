@@ -207,8 +207,8 @@ class Kernel(ABC):
         ------
         ParameterError
         """
-        for part in self.parts:
-            part.check_numbers(why)
+        for kernel in self.parts:
+            kernel.check_numbers(why)
 
     @property
     def validity(self) -> Validity:
@@ -220,10 +220,10 @@ class Kernel(ABC):
         return self._named(self.facts.validity)
 
     def _named(self, validity: Validity) -> Validity:
-        parts = validity.parts
+        proofs = validity.parts
         if self.parts:
-            parts = tuple(part._named(known) for part, known in zip(self.parts, parts, strict=False))
-        return replace(validity, formula=repr(self), parts=parts)
+            proofs = tuple(kernel._named(proof) for kernel, proof in zip(self.parts, proofs, strict=False))
+        return replace(validity, formula=repr(self), parts=proofs)
 
     @property
     def psd(self) -> bool:
@@ -375,16 +375,16 @@ class Kernel(ABC):
         """
         allowed = self.get_params(deep=False)
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
-            own, _, inner = name.partition("__")
-            if own not in allowed or (inner and not isinstance(getattr(self, own), Kernel)):
-                known = ", ".join(allowed) or "none"
+            head, _, inner = name.partition("__")
+            if head not in allowed or (inner and not isinstance(getattr(self, head), Kernel)):
+                available = ", ".join(allowed) or "none"
                 raise ParameterError(
-                    name, allowed=f"is no parameter of {type(self).__name__}. It has: {known}"
+                    name, allowed=f"is no parameter of {type(self).__name__}. It has: {available}"
                 )
             if inner:
-                getattr(self, own).set_params(**{inner: value})
+                getattr(self, head).set_params(**{inner: value})
             else:
-                setattr(self, own, value)
+                setattr(self, head, value)
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -401,12 +401,12 @@ class Kernel(ABC):
 
     def __repr__(self) -> str:
         defaults = _defaults(type(self))
-        given = [
+        arguments = [
             f"{name}={literal(value)}"
             for name, value in self.get_params(deep=False).items()
             if _plain(value) != _plain(defaults[name])
         ]
-        return f"{self.name or type(self).__name__}({', '.join(given)})"
+        return f"{self.name or type(self).__name__}({', '.join(arguments)})"
 
     def __str__(self) -> str:
         return self.formula
@@ -551,7 +551,7 @@ def _double(X: Any) -> Any:
 
 def _sum(left: Any, right: Any, sign: int = 1) -> Any:
     """Return the sum or difference of kernels and numbers, which are constants."""
-    left, right = (Constant(one) if arithmetic.is_number(one) else one for one in (left, right))
+    left, right = (Constant(term) if arithmetic.is_number(term) else term for term in (left, right))
     if not isinstance(left, Kernel) or not isinstance(right, Kernel):
         return NotImplemented
     return Sum(left, right if sign > 0 else -right)
@@ -607,48 +607,50 @@ class Composite(Kernel):
 
     @property
     def takes_sparse(self) -> bool:
-        return all(part.takes_sparse for part in self.parts)
+        return all(kernel.takes_sparse for kernel in self.parts)
 
     # What follows takes one argument for each part.
     def combine(self, *values: Any, **_: Any) -> Any:
         """Return the values, from those of the parts; the first may be written into."""
         return values[0]
 
-    def error_bounds(self, *parts: Any, **_: Any) -> Bounds:
+    def error_bounds(self, *evaluators: Any, **_: Any) -> Bounds:
         """Return bounds of the error and size of an entry, from those of the parts."""
-        return parts[0].relative, parts[0].absolute, parts[0].largest
+        return evaluators[0].relative, evaluators[0].absolute, evaluators[0].largest
 
     def partials(self, *values: Any, **_: Any) -> Sequence[Any]:
         """Return the derivatives of the values by those of each part."""
         return (1.0,)
 
-    def rule(self, *parts: Facts) -> Rule:
+    def rule(self, *facts: Facts) -> Rule:
         """Return the row of the closure table that applies."""
         return CLOSURE[self.name]
 
     @property
     def facts(self) -> Facts:
         """What follows from the facts of the parts."""
-        known = [part.facts for part in self.parts]
-        return self.rule(*known).facts(self, known)
+        inner_facts = [kernel.facts for kernel in self.parts]
+        return self.rule(*inner_facts).facts(self, inner_facts)
 
     def graded(self, bound: Any) -> float:
-        rule = self.rule(*(part.facts for part in bound.parts))
+        rule = self.rule(*(inner.facts for inner in bound.parts))
         if rule.graded is None or not bound.facts.validity.proven:
             return np.inf
-        return float(rule.graded(bound, *(part.kernel.graded(part) for part in bound.parts)))
+        return float(rule.graded(bound, *(inner.kernel.graded(inner) for inner in bound.parts)))
 
     def floor(self, d: int) -> FloatArray:
         """Return the largest of the parts' least values, column by column."""
         seen, result = np.arange(d)[self.sees], np.full(d, -np.inf)
-        result[seen] = np.max([part.floor(len(seen)) for part in self.parts], axis=0)
+        result[seen] = np.max([kernel.floor(len(seen)) for kernel in self.parts], axis=0)
         return result
 
     def check(self) -> None:
-        for part in self.parts:
-            if not isinstance(part, Kernel):
-                raise InputTypeError(f"{part!r} is no kernel object such as gramian.kernels.RBF(sigma=2.0).")
-            part.check()
+        for kernel in self.parts:
+            if not isinstance(kernel, Kernel):
+                raise InputTypeError(
+                    f"{kernel!r} is no kernel object such as gramian.kernels.RBF(sigma=2.0)."
+                )
+            kernel.check()
 
     @property
     def sees(self) -> Any:
@@ -665,29 +667,29 @@ class Composite(Kernel):
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        seen, known = self.rows(X), self.names(names)
+        seen, columns = self.rows(X), self.names(names)
         values = self.get_params(deep=False)
-        parts = {n: v.resolve(seen, known) for n, v in values.items() if isinstance(v, Kernel)}
-        return type(self)(**values | parts)
+        kernels = {n: v.resolve(seen, columns) for n, v in values.items() if isinstance(v, Kernel)}
+        return type(self)(**values | kernels)
 
     def bound_to(self, X: Any, precision: float, centered: bool) -> evaluator.Evaluator:
         seen = self.rows(X)
         # Where only the centred matrix matters, that is true of sums' parts as well.
-        parts = (part.bound_to(seen, precision, centered and self.additive) for part in self.parts)
-        return self.joined(seen, tuple(parts))
+        evaluators = (kernel.bound_to(seen, precision, centered and self.additive) for kernel in self.parts)
+        return self.joined(seen, tuple(evaluators))
 
-    def joined(self, seen: Any, parts: tuple[evaluator.Evaluator, ...]) -> evaluator.Evaluator:
+    def joined(self, seen: Any, evaluators: tuple[evaluator.Evaluator, ...]) -> evaluator.Evaluator:
         """Return the evaluator that joins those of the parts, refusing what overflows."""
-        relative, absolute, largest = self.error_bounds(*parts)
+        relative, absolute, largest = self.error_bounds(*evaluators)
         if not np.isfinite(largest):
             raise DataError(f"{self!r} overflows on this data. Scale the data or the kernels in it first.")
-        widths = tuple(int(part.encode(seen[:1, :])[0].shape[1]) for part in parts)
-        return CompositeEvaluator(self, relative, absolute, largest, parts=parts, widths=widths)
+        widths = tuple(int(inner.encode(seen[:1, :])[0].shape[1]) for inner in evaluators)
+        return CompositeEvaluator(self, relative, absolute, largest, parts=evaluators, widths=widths)
 
     def calls(self, X: Any) -> Calls | None:
         """Return what the functions among the parts cost together."""
         few = self.rows(X[: min(100, X.shape[0]), :])
-        results = [cost for part in self.parts if (cost := part.calls(few)) is not None]
+        results = [cost for kernel in self.parts if (cost := kernel.calls(few)) is not None]
         if not results:
             return None
         return Calls(sum(cost.seconds for cost in results), any(cost.scalar for cost in results))
@@ -708,7 +710,7 @@ class CompositeEvaluator(evaluator.Evaluator):
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile."""
         seen = self.kernel.rows(X)
-        pairs = [part.encode(seen) for part in self.parts]
+        pairs = [inner.encode(seen) for inner in self.parts]
         if len(pairs) == 1:
             return pairs[0]
         return arithmetic.hstack(*(p[0] for p in pairs)), arithmetic.hstack(*(p[1] for p in pairs))
@@ -716,30 +718,30 @@ class CompositeEvaluator(evaluator.Evaluator):
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
         values = [
-            part.tile(left[:, columns], right[:, columns], out if columns.start == 0 else None)
-            for part, columns in self._shares()
+            inner.tile(left[:, columns], right[:, columns], out if columns.start == 0 else None)
+            for inner, columns in self._shares()
         ]
         return self.kernel.combine(*values)
 
     def _shares(self) -> list[tuple[evaluator.Evaluator, slice]]:
         """The parts with their columns of the encoded rows."""
         ends = pairwise(accumulate(self.widths, initial=0))
-        return [(part, slice(*share)) for part, share in zip(self.parts, ends, strict=True)]
+        return [(inner, slice(*share)) for inner, share in zip(self.parts, ends, strict=True)]
 
     def slopes(self, X: Any, right: Any) -> evaluator.Slopes:
         """Return a block of kernel values with their derivative by the rows of X."""
         seen = self.kernel.rows(X)
-        parts = [part.slopes(seen, right[:, columns]) for part, columns in self._shares()]
-        values = [part.values for part in parts]
-        result = evaluator.chained(self._joined(*values), parts, self.kernel.partials(*values))
+        slopes = [inner.slopes(seen, right[:, columns]) for inner, columns in self._shares()]
+        values = [inner.values for inner in slopes]
+        result = evaluator.chained(self._joined(*values), slopes, self.kernel.partials(*values))
         return evaluator.scattered(result, self.kernel.sees, X.shape[1])
 
     def diagonal_slopes(self, X: Any) -> evaluator.DiagonalSlopes:
         """Return k(x, x) with its derivative by x."""
         seen = self.kernel.rows(X)
-        parts = [part.diagonal_slopes(seen) for part in self.parts]
-        values = [part.values for part in parts]
-        steps, xp = zip(self.kernel.partials(*values), parts, strict=True), namespace(*values)
+        slopes = [inner.diagonal_slopes(seen) for inner in self.parts]
+        values = [inner.values for inner in slopes]
+        steps, xp = zip(self.kernel.partials(*values), slopes, strict=True), namespace(*values)
         first, *others = ((step * xp.ones_like(p.values))[:, None] * p.gradient for step, p in steps)
         gradient = evaluator.among(sum(others, first), self.kernel.sees, X.shape[1])
         return evaluator.DiagonalSlopes(self._joined(*values), gradient)
@@ -747,7 +749,7 @@ class CompositeEvaluator(evaluator.Evaluator):
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row."""
         seen = self.kernel.rows(X)
-        return self._joined(*(part.diagonal(seen) for part in self.parts))
+        return self._joined(*(inner.diagonal(seen) for inner in self.parts))
 
     def _joined(self, first: Any, *others: Any) -> Any:
         # A copy: it is written into, and the formula of a user may give a column of the data itself.
@@ -882,7 +884,7 @@ class Sum(Pair):
         return 1.0, 1.0
 
     def error_bounds(self, a: evaluator.Evaluator, b: evaluator.Evaluator) -> Bounds:
-        error = sum(part.absolute + (part.relative + UNIT) * part.largest for part in (a, b))
+        error = sum(term.absolute + (term.relative + UNIT) * term.largest for term in (a, b))
         return UNIT, error, a.largest + b.largest
 
 
@@ -969,7 +971,7 @@ class Scaled(Composite):
         super().check()
         check_number("factor", self.factor)
 
-    def rule(self, *parts: Facts) -> Rule:
+    def rule(self, *facts: Facts) -> Rule:
         if self.factor == 0:
             return CLOSURE["zero"]
         return CLOSURE["positive multiple" if self.factor > 0 else "negative multiple"]
@@ -1029,10 +1031,10 @@ class Power(Composite):
         super().check()
         check_number("exponent", self.exponent, above=0)
 
-    def rule(self, *parts: Facts) -> Rule:
+    def rule(self, *facts: Facts) -> Rule:
         if self.whole:
             return CLOSURE["whole power"]
-        (inner,) = parts
+        (inner,) = facts
         divisible = inner.divisible and inner.validity.proven
         return CLOSURE["power of a divisible kernel" if divisible else "fractional power"]
 
@@ -1120,19 +1122,19 @@ class Normalized(Composite):
     def formula(self) -> str:
         return f"[k(x, y) / sqrt(k(x, x) k(y, y)), k = {self.kernel.formula}]"
 
-    def joined(self, seen: Any, parts: tuple[evaluator.Evaluator, ...]) -> evaluator.Evaluator:
-        (part,) = parts
-        diagonal = arrays.as_float64(part.diagonal(seen))
+    def joined(self, seen: Any, evaluators: tuple[evaluator.Evaluator, ...]) -> evaluator.Evaluator:
+        (inner,) = evaluators
+        diagonal = arrays.as_float64(inner.diagonal(seen))
         positive = diagonal[diagonal > 0]
         least = float(positive.min()) if positive.size else 1.0
         # How wrong a value can be for roots of k(x, x) and k(y, y), which are wrong by half of it each.
-        error = part.kernel.graded(part) if least > SAFE else np.inf
+        error = inner.kernel.graded(inner) if least > SAFE else np.inf
         if not np.isfinite(error):
-            error = part.relative + part.absolute / least
+            error = inner.relative + inner.absolute / least
         # Cauchy and Schwarz bound the value by 1 for a kernel; for what may be none, its own size does.
-        largest = 1.0 if part.facts.validity.proven else max(1.0, part.largest / least)
+        largest = 1.0 if inner.facts.validity.proven else max(1.0, inner.largest / least)
         absolute = (3.0 * error + 8.0 * UNIT) * largest if error < 0.1 else np.inf
-        return NormalizedEvaluator(self, 0.0, absolute, largest, parts=parts)
+        return NormalizedEvaluator(self, 0.0, absolute, largest, parts=evaluators)
 
 
 class NormalizedEvaluator(CompositeEvaluator):
@@ -1140,9 +1142,9 @@ class NormalizedEvaluator(CompositeEvaluator):
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile, with a last column that scales them."""
-        (part,) = self.parts
-        left, right = part.encode(X)
-        diagonal = arrays.to_float64(part.diagonal(X))
+        (inner,) = self.parts
+        left, right = inner.encode(X)
+        diagonal = arrays.to_float64(inner.diagonal(X))
         least = float(namespace(diagonal).min(diagonal)) if diagonal.shape[0] else 0.0
         if least < 0:
             raise DataError(f"{self.kernel!r} needs k(x, x) >= 0, but it reaches {least:.3g}.")
@@ -1158,13 +1160,13 @@ class NormalizedEvaluator(CompositeEvaluator):
 
     def slopes(self, X: Any, right: Any) -> evaluator.Slopes:
         """Return a block of kernel values with their derivative by the rows of X."""
-        (part,) = self.parts
-        inner, own = part.slopes(X, right[:, :-1]), part.diagonal_slopes(X)
-        xp, factor = namespace(own.values), _inverse_roots(own.values)[:, None] * right[:, -1]
+        (inside,) = self.parts
+        inner, diagonal = inside.slopes(X, right[:, :-1]), inside.diagonal_slopes(X)
+        xp, factor = namespace(diagonal.values), _inverse_roots(diagonal.values)[:, None] * right[:, -1]
         values = inner.values * factor
         if self.facts.stationary:
             return evaluator.chained(values, [inner], [factor])
-        shrink = own.gradient / (2.0 * xp.where(own.values > 0, own.values, 1.0))[:, None]
+        shrink = diagonal.gradient / (2.0 * xp.where(diagonal.values > 0, diagonal.values, 1.0))[:, None]
 
         def pull(W: Any) -> Any:
             return inner.pull(W * factor) - xp.sum(W * values, axis=1)[:, None] * shrink
@@ -1243,7 +1245,7 @@ class OnColumns(Composite):
             columns = [columns]
         return [c.item() if isinstance(c, np.generic) else c for c in columns]
 
-    def rule(self, *parts: Facts) -> Rule:
+    def rule(self, *facts: Facts) -> Rule:
         several = not isinstance(self.columns, slice) and len(self._listed()) > 1
         return CLOSURE["several columns" if several else "some columns"]
 
@@ -1255,15 +1257,15 @@ class OnColumns(Composite):
         picked = tuple(np.arange(d)[columns].tolist())
         if not picked or len(set(picked)) < len(picked):
             raise ParameterError("columns", self.columns, f"must leave some of {d} columns, each once")
-        known = None if names is None else [names[p] for p in picked]
+        picked_names = None if names is None else [names[p] for p in picked]
         kernel = OnColumns(self.kernel, picked)
-        return OnColumns(self.kernel.resolve(kernel.rows(X), known), picked)
+        return OnColumns(self.kernel.resolve(kernel.rows(X), picked_names), picked)
 
     def _position(self, column: Any, d: int, names: Sequence[str] | None) -> int:
         if isinstance(column, str):
             if names is None or column not in names:
-                known = "X has no column names" if names is None else f"X has {listed(names)}"
-                raise ParameterError("columns", column, f"is not there: {known}")
+                problem = "X has no column names" if names is None else f"X has {listed(names)}"
+                raise ParameterError("columns", column, f"is not there: {problem}")
             return list(names).index(column)
         if not -d <= column < d:
             why = f"is not there: X has {d}, counted from 0 to {d - 1}"

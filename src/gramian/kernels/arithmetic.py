@@ -129,11 +129,11 @@ def largest_entries(X: Any) -> Any:
     return arrays.namespace(X).max(arrays.namespace(X).abs(X), axis=1)
 
 
-def hstack(*parts: Any) -> Any:
+def hstack(*matrices: Any) -> Any:
     """Concatenate tables along columns; the result is sparse if one of them is."""
-    if any(sparse.issparse(part) for part in parts):
-        return sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
-    return arrays.namespace(parts[0]).concat(parts, axis=1)
+    if any(sparse.issparse(matrix) for matrix in matrices):
+        return sparse.hstack([sparse.csr_array(matrix) for matrix in matrices], format="csr")
+    return arrays.namespace(matrices[0]).concat(matrices, axis=1)
 
 
 def ones(X: Any) -> Any:
@@ -167,5 +167,5 @@ def by_rows(left: Any, right: Any, reduce: Callable[[Any], Any]) -> Any:
     """Reduce differences of all pairs, a few rows at a time so that memory stays small."""
     xp = arrays.namespace(left)
     size = max(1, (1 << 22) // max(1, right.shape[0] * right.shape[1]))
-    parts = [reduce(left[rows, None, :] - right[None, :, :]) for rows in checks.slices(left.shape[0], size)]
-    return xp.concat(parts, axis=0)
+    blocks = [reduce(left[rows, None, :] - right[None, :, :]) for rows in checks.slices(left.shape[0], size)]
+    return xp.concat(blocks, axis=0)

@@ -119,10 +119,10 @@ class Evaluator:
         """
         total, n = None, fitted.shape[0]
         scratch = np.empty((new.shape[0], min(size, n))) if arrays.is_numpy(coefficients) else None
-        for part in slices(n, size):
-            whole = scratch is not None and part.stop - part.start == scratch.shape[1]
-            tile = self.tile(new, fitted[part, :], scratch if whole else None)
-            product = tile @ coefficients[part, :]
+        for chunk in slices(n, size):
+            whole = scratch is not None and chunk.stop - chunk.start == scratch.shape[1]
+            tile = self.tile(new, fitted[chunk, :], scratch if whole else None)
+            product = tile @ coefficients[chunk, :]
             total = product if total is None else total + product
         return total
 
@@ -227,27 +227,27 @@ def flat(values: Any, d: int) -> DiagonalSlopes:
     return DiagonalSlopes(values, zeros(values, d))
 
 
-def chained(values: Any, parts: Sequence[Slopes], by_part: Sequence[Any]) -> Slopes:
+def chained(values: Any, slopes: Sequence[Slopes], by_part: Sequence[Any]) -> Slopes:
     """Return the slopes of F(k1, ...) by the chain rule: ``values`` are F, ``by_part`` its derivatives."""
 
     def joined(pulls: Sequence[Pull]) -> Pull:
         def pull(W: Any) -> Any:
-            first, *others = (one(W * factor) for one, factor in zip(pulls, by_part, strict=True))
+            first, *others = (each(W * factor) for each, factor in zip(pulls, by_part, strict=True))
             return sum(others, first)
 
         return pull
 
-    stiff = [part.stiffness for part in parts if part.stiffness is not None]
+    stiff = [inner.stiffness for inner in slopes if inner.stiffness is not None]
     return Slopes(
-        values, joined([part.pull for part in parts]), joined(stiff) if len(stiff) == len(parts) else None
+        values, joined([inner.pull for inner in slopes]), joined(stiff) if len(stiff) == len(slopes) else None
     )
 
 
 def scattered(inner: Slopes, columns: Any, d: int) -> Slopes:
     """Return the slopes by all d columns of a kernel that sees some of them."""
 
-    def spread(part: Pull) -> Pull:
-        return lambda W: among(part(W), columns, d)
+    def spread(pull: Pull) -> Pull:
+        return lambda W: among(pull(W), columns, d)
 
     stiffness = inner.stiffness
     return Slopes(inner.values, spread(inner.pull), None if stiffness is None else spread(stiffness))

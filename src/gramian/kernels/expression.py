@@ -243,8 +243,8 @@ class _Reader:
             return FORMULAS[name]
         near = difflib.get_close_matches(name.lower(), [*FORMULAS, *ALIASES, *FUNCTIONS], n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        known = f"Known: {', '.join(FORMULAS)}; of x and y {', '.join(FUNCTIONS)}"
-        raise self.fault(self.at(node), f"kernel {node.id!r} is not known.{hint} {known}")
+        available = f"Known: {', '.join(FORMULAS)}; of x and y {', '.join(FUNCTIONS)}"
+        raise self.fault(self.at(node), f"kernel {node.id!r} is not known.{hint} {available}")
 
     # --------------------------------------------------------------- calls
 
@@ -256,10 +256,10 @@ class _Reader:
         name = node.func.id
         if name in FUNCTIONS:
             function, count = FUNCTIONS[name]
-            given = [(self.value(one), one) for one in self.arguments(node, count, name)]
-            if name == "exp" and not isinstance(given[0][0], Points):
-                return self.as_kernel(*given[0]).exp()
-            return applied(function, *(points_of(*one) for one in given))
+            values = [(self.value(item), item) for item in self.arguments(node, count, name)]
+            if name == "exp" and not isinstance(values[0][0], Points):
+                return self.as_kernel(*values[0]).exp()
+            return applied(function, *(points_of(*item) for item in values))
         cls = self.formula(node.func)
         literals = [self.literal(argument) for argument in node.args]
         named: dict[Any, Any] = {keyword.arg: self.literal(keyword.value) for keyword in node.keywords}
@@ -347,8 +347,8 @@ def _shown(node: ast.AST) -> str:
 
 
 def _allowed() -> str:
-    known = ", ".join(FORMULAS) + ", numbers, + - * / **, exp(..) and the methods " + ", ".join(METHODS)
-    return f"{known}; or formulas of two rows, such as min(x, y)"
+    allowed = ", ".join(FORMULAS) + ", numbers, + - * / **, exp(..) and the methods " + ", ".join(METHODS)
+    return f"{allowed}; or formulas of two rows, such as min(x, y)"
 
 
 class PointFormula(FunctionKernel):
@@ -391,9 +391,9 @@ class PointFormula(FunctionKernel):
     @property
     def facts(self) -> Facts:
         """What the terms of the formula prove."""
-        known, proof = super().facts, self._validity
+        facts, proof = super().facts, self._validity
         divisible = proof is not None and proof.reason == DISTANCES
-        return known if proof is None else replace(known, validity=proof, divisible=divisible)
+        return facts if proof is None else replace(facts, validity=proof, divisible=divisible)
 
     @property
     def label(self) -> str:
@@ -409,9 +409,9 @@ class PointFormula(FunctionKernel):
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         """Return the formula with every parameter of its kernels a number."""
-        known = {node: kernel.resolve(X, names) for node, kernel in self._points.kernels.items()}
-        written = {id(node): ast.parse(repr(kernel), mode="eval").body for node, kernel in known.items()}
-        return PointFormula(ast.unparse(deepcopy(self._tree, written))) if known else self
+        kernels = {node: kernel.resolve(X, names) for node, kernel in self._points.kernels.items()}
+        written = {id(node): ast.parse(repr(kernel), mode="eval").body for node, kernel in kernels.items()}
+        return PointFormula(ast.unparse(deepcopy(self._tree, written))) if kernels else self
 
     def check_numbers(self, why: str) -> None:
         """Raise an error for a parameter of a kernel inside that is still to be computed from rows."""
@@ -452,18 +452,18 @@ class _Proof:
             case ast.Call(ast.Name("exp"), [inside]) if self.is_distance(inside, -1):
                 return proven(DISTANCES, ast.unparse(node))
             case _ if scaled is not node:
-                rule, parts = "positive multiple", [scaled] if factor > 0 else []
+                rule, operands = "positive multiple", [scaled] if factor > 0 else []
             case ast.Call(ast.Name("exp" | "sum" as rule), [inside]):
-                parts = [inside]
+                operands = [inside]
             case ast.BinOp(left, ast.Add() | ast.Mult() as combined, right):
-                rule, parts = "sum" if isinstance(combined, ast.Add) else "product", [left, right]
+                rule, operands = "sum" if isinstance(combined, ast.Add) else "product", [left, right]
             case ast.BinOp(left, ast.Pow(), right) if (power := self.number(right)) > 0 and power % 1 == 0:
-                rule, parts = "whole power", [left]
+                rule, operands = "whole power", [left]
             case _:
                 return None
-        known = [one for part in parts if (one := self.validity(part)) is not None]
-        whole = len(known) == len(parts) > 0
-        return proven(CLOSURE[rule].proof, ast.unparse(node), *known) if whole else None
+        proofs = [proof for operand in operands if (proof := self.validity(operand)) is not None]
+        whole = len(proofs) == len(operands) > 0
+        return proven(CLOSURE[rule].proof, ast.unparse(node), *proofs) if whole else None
 
     def is_distance(self, node: ast.expr, sign: float = 1.0) -> bool:
         """Say whether a formula times a sign is conditionally negative definite up to a number."""
@@ -680,10 +680,10 @@ class Points:
 POINTS = {"x": Points(lambda X, Y: X[:, None, :]), "y": Points(lambda X, Y: Y[None, :, :])}
 
 
-def applied(function: Callable[..., Any], *parts: Points) -> Points:
+def applied(function: Callable[..., Any], *points: Points) -> Points:
     """Return a function of the values of formulas."""
-    kernels = {node: kernel for part in parts for node, kernel in part.kernels.items()}
-    return Points(lambda X, Y: function(*(part.formula(X, Y) for part in parts)), kernels)
+    kernels = {node: kernel for point in points for node, kernel in point.kernels.items()}
+    return Points(lambda X, Y: function(*(point.formula(X, Y) for point in points)), kernels)
 
 
 def points_of(value: Any, node: ast.expr) -> Points:

@@ -70,23 +70,23 @@ class Validity:
         return "\n".join(self._lines(0))
 
     def _lines(self, depth: int) -> list[str]:
-        own = f"{'  ' * depth}{self.formula}: {self.status}. {self.reason}"
-        return [own, *(line for part in self.parts for line in part._lines(depth + 1))]
+        own_line = f"{'  ' * depth}{self.formula}: {self.status}. {self.reason}"
+        return [own_line, *(line for proof in self.parts for line in proof._lines(depth + 1))]
 
 
-def proven(reason: str, formula: str = "", *parts: Validity) -> Validity:
+def proven(reason: str, formula: str = "", *proofs: Validity) -> Validity:
     """Return a proof."""
-    return Validity("proven", reason, formula, parts)
+    return Validity("proven", reason, formula, proofs)
 
 
-def refuted(reason: str, formula: str = "", *parts: Validity) -> Validity:
+def refuted(reason: str, formula: str = "", *proofs: Validity) -> Validity:
     """Return a refutation."""
-    return Validity("refuted", reason, formula, parts)
+    return Validity("refuted", reason, formula, proofs)
 
 
-def unknown(reason: str, formula: str = "", *parts: Validity) -> Validity:
+def unknown(reason: str, formula: str = "", *proofs: Validity) -> Validity:
     """Return that neither a proof nor a refutation is known."""
-    return Validity("unknown", reason, formula, parts)
+    return Validity("unknown", reason, formula, proofs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +155,10 @@ class Series:
     def negative(self) -> tuple[int, float] | None:
         """Return the place and value of the first coefficient that is negative beyond rounding."""
         with np.errstate(invalid="ignore"):
-            places = np.flatnonzero(self.terms < -CLEAR * self.sizes)
-        if not places.size or not np.isfinite(self.terms[: places[0] + 1]).all():
+            indices = np.flatnonzero(self.terms < -CLEAR * self.sizes)
+        if not indices.size or not np.isfinite(self.terms[: indices[0] + 1]).all():
             return None
-        return int(places[0]), float(self.terms[places[0]])
+        return int(indices[0]), float(self.terms[indices[0]])
 
     def refutation(self) -> str:
         """Return why f(x . y) is no kernel, or "" where no coefficient is negative.
@@ -279,7 +279,7 @@ class Rule:
             with np.errstate(all="ignore"):
                 series = self.series(kernel, *inside)
         not_differentiable = (
-            facts.why_not_differentiable(part) for part, facts in zip(kernel.parts, of_parts, strict=True)
+            facts.why_not_differentiable(inner) for inner, facts in zip(kernel.parts, of_parts, strict=True)
         )
         return Facts(
             self._validity(kernel, [facts.validity for facts in of_parts], series),
@@ -290,18 +290,18 @@ class Rule:
             **self.gives,
         )
 
-    def _validity(self, kernel: Any, parts: Sequence[Validity], series: Series | None) -> Validity:
+    def _validity(self, kernel: Any, proofs: Sequence[Validity], series: Series | None) -> Validity:
         values = kernel.get_params(deep=False)
         if self.always:
             return proven(self.proof.format(**values))
-        if self.proof and all(parts):
-            return proven(self.proof.format(**values), "", *parts)
-        if self.refuted and parts[0].refuted:
-            return refuted(self.refuted.format(**values), "", *parts)
+        if self.proof and all(proofs):
+            return proven(self.proof.format(**values), "", *proofs)
+        if self.refuted and proofs[0].refuted:
+            return refuted(self.refuted.format(**values), "", *proofs)
         result = "" if series is None else series.refutation()
         if result:
-            return refuted(self.preface.format(**values) + result, "", *parts)
-        return unknown(self.lost.format(**values), "", *parts)
+            return refuted(self.preface.format(**values) + result, "", *proofs)
+        return unknown(self.lost.format(**values), "", *proofs)
 
 
 def _power_error(bound: Any, c: float) -> float:

@@ -215,16 +215,16 @@ class FeatureMap(ABC):
         dtype = np.dtype(dtype)
         n = int(X.shape[0])
         self.require_room(n, dtype)
-        parts = self._parts(n, arrays.is_numpy(X))
+        chunks = self._parts(n, arrays.is_numpy(X))
         if arrays.is_numpy(X):
             out = np.empty((n, len(self)), dtype=dtype)
 
-            def fill(part: slice) -> None:
-                out[part] = self._block(X[part], dtype)
+            def fill(chunk: slice) -> None:
+                out[chunk] = self._block(X[chunk], dtype)
 
-            arrays.parallel_map(fill, parts)
+            arrays.parallel_map(fill, chunks)
             return out
-        blocks = [self._block(X[part, :], dtype) for part in parts]
+        blocks = [self._block(X[chunk, :], dtype) for chunk in chunks]
         return blocks[0] if len(blocks) == 1 else arrays.namespace(X).concat(blocks, axis=0)
 
     def require_room(self, n: int, dtype: np.dtype[Any]) -> None:
@@ -239,9 +239,9 @@ class FeatureMap(ABC):
     def radius(self, X: Any) -> float:
         """Return the largest norm of the rows as the map sees them: shifted and scaled."""
         largest = 0.0
-        for part in self._parts(int(X.shape[0]), arrays.is_numpy(X)):
+        for chunk in self._parts(int(X.shape[0]), arrays.is_numpy(X)):
             with np.errstate(over="ignore"):
-                largest = max(largest, largest_norm(self._scaled(X[part, :])))
+                largest = max(largest, largest_norm(self._scaled(X[chunk, :])))
         return largest
 
     def measure(
@@ -437,8 +437,8 @@ def polynomial_map(
         raise ParameterError("max_features", int(allowed), why, hint)
     if weights is not None and check_choice("weights", weights, ("kernel",)):
         return PolynomialFeatureMap(labels, power, factor, constant)
-    for name, value, known in (("gamma", gamma, (None, 1)), ("coef0", constant, (0, 1))):
-        if value not in known:
+    for name, value, possible in (("gamma", gamma, (None, 1)), ("coef0", constant, (0, 1))):
+        if value not in possible:
             why = "is part of the coefficients, which weights=None leaves out"
             raise ParameterError(name, value, why, 'Leave it out, or use weights="kernel".')
     return PolynomialFeatureMap(labels, power, factor, constant, weighted=False)
@@ -520,10 +520,10 @@ class FourierFeatureMap(FeatureMap):
         xp = arrays.namespace(Z)
         phases = Z @ arrays.from_numpy(self.frequencies.T, Z)
         pairs = len(self) // 2
-        parts = [xp.cos(phases[:, :pairs]), xp.sin(phases[:, :pairs])]
+        features = [xp.cos(phases[:, :pairs]), xp.sin(phases[:, :pairs])]
         if self.offset is not None:
-            parts.append(math.sqrt(2.0) * xp.cos(phases[:, pairs:] + self.offset))
-        return xp.concat(parts, axis=1) * (1.0 / math.sqrt(len(self.frequencies)))
+            features.append(math.sqrt(2.0) * xp.cos(phases[:, pairs:] + self.offset))
+        return xp.concat(features, axis=1) * (1.0 / math.sqrt(len(self.frequencies)))
 
     def _phase_rounding(self, radius: float) -> float:
         longest = math.sqrt(float((self.frequencies**2).sum(axis=1).max()))
@@ -660,14 +660,14 @@ def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
         raise ParameterError("gamma", gamma, *GAMMA_AND_SIGMA)
     if gamma is None and sigma is None:
         return np.full(d, 1.0 / d)
-    name, given = ("gamma", gamma) if sigma is None else ("sigma", sigma)
+    name, value = ("gamma", gamma) if sigma is None else ("sigma", sigma)
     try:
-        values = np.array(given, dtype=np.float64)
+        values = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         values = np.zeros(0)
     values = np.full(d, values) if values.ndim == 0 else values
     if values.shape != (d,) or not (np.isfinite(values) & (values > 0)).all():
-        raise ParameterError(name, given, f"must be a positive number, or {d} of them, or None")
+        raise ParameterError(name, value, f"must be a positive number, or {d} of them, or None")
     return values if sigma is None else np.array([gamma_of("sigma", width) for width in values.tolist()])
 
 

@@ -335,8 +335,8 @@ class Polynomial(Projective):
         ('1', 'sqrt(2) f1', 'sqrt(2) f2', 'f1^2', 'sqrt(2) f1 f2', 'f2^2')
         """
         self.check()
-        given: dict[str, Any] = {"degree": self.degree, "gamma": self.gamma, "coef0": self.coef0}
-        return polynomial_map(n_features, **given, **options)
+        parameters: dict[str, Any] = {"degree": self.degree, "gamma": self.gamma, "coef0": self.coef0}
+        return polynomial_map(n_features, **parameters, **options)
 
     def profile(self, T: Any) -> Any:
         if float(self.degree).is_integer():
@@ -700,8 +700,10 @@ class Matern(Radial):
 
     @property
     def formula(self) -> str:
-        known = next((text for nu, text in NUS.items() if nu == self.nu), self.general.partition(", r =")[0])
-        return self.filled_in(f"{known}, r = sqrt(2 nu) ||x - y|| / length_scale")
+        closed_form = next(
+            (text for nu, text in NUS.items() if nu == self.nu), self.general.partition(", r =")[0]
+        )
+        return self.filled_in(f"{closed_form}, r = sqrt(2 nu) ||x - y|| / length_scale")
 
     @property
     def facts(self) -> Facts:
@@ -983,10 +985,10 @@ class FunctionKernel(Formula):
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        known = self.vectorised
+        vectorised = self.vectorised
         # A fitted model's own: arrays among them may be changed later.
         return FunctionKernel(
-            self.function, deepcopy(self.params), self.takes_many(X) if known is None else known
+            self.function, deepcopy(self.params), self.takes_many(X) if vectorised is None else vectorised
         )
 
     def takes_many(self, X: Any) -> bool:

@@ -72,11 +72,11 @@ def longest_runs(X: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray
     n, d = X.shape
     lengths, begins = np.ones(d, dtype=np.intp), np.zeros(d, dtype=np.intp)
     indices = np.arange(1, n)[:, None]
-    for part in slices(d if n > 1 else 0, max(1, PIECE // n)):
-        first = np.maximum.accumulate(np.where(X[1:, part] == X[:-1, part], 0, indices), axis=0)
+    for columns in slices(d if n > 1 else 0, max(1, PIECE // n)):
+        first = np.maximum.accumulate(np.where(X[1:, columns] == X[:-1, columns], 0, indices), axis=0)
         last = (indices - first).argmax(axis=0)
-        begins[part] = np.take_along_axis(first, last[None, :], axis=0)[0]
-        lengths[part] = last + 2 - begins[part]
+        begins[columns] = np.take_along_axis(first, last[None, :], axis=0)[0]
+        lengths[columns] = last + 2 - begins[columns]
     return lengths, np.where(lengths == 1, 0, begins)
 
 

@@ -138,13 +138,19 @@ class Decomposer(Deferring, Transformer, saving.DecompositionAttributes):
 def warn_of_none(choice: Any) -> None:
     """Warn that a rule for the number of components finds none."""
     if choice.number == 0:
-        given = f"n_components={choice.rule!r}"
-        sentence = f"{given} finds no component; one is kept. {choice.sentence}"
+        param = f"n_components={choice.rule!r}"
+        sentence = f"{param} finds no component; one is kept. {choice.sentence}"
         RankWarning(sentence).warn()
 
 
 def store_solution(
-    model: Any, result: Components, solution: Solution, *, asked: bool, of: str, hidden: str | None = ""
+    model: Any,
+    result: Components,
+    solution: Solution,
+    *,
+    requested: bool,
+    matrix: str,
+    hidden: str | None = "",
 ) -> None:
     """Set the attributes for plan, spectrum and certificate, and warn if an error bound does not hold.
 
@@ -154,9 +160,9 @@ def store_solution(
     result : Components
     solution : Solution
         Its spectrum in the units of the data.
-    asked : bool
+    requested : bool
         Whether a number of components was asked for, so that a lower rank is worth a warning.
-    of : str
+    matrix : str
         Whose rank it is, for the warning.
     hidden : str or None
         Warning of components that rounding hides, in place of one of the rank; None if an earlier warning
@@ -171,10 +177,10 @@ def store_solution(
     if hidden:
         RankWarning(hidden).warn()
     elif rank == 0 and hidden is not None:
-        RankWarning(f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.").warn()
-    elif asked and 0 < rank < k:
+        RankWarning(f"T{matrix[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.").warn()
+    elif requested and 0 < rank < k:
         RankWarning(
-            f"n_components={k!r} but {of} has rank {rank}: the last "
+            f"n_components={k!r} but {matrix} has rank {rank}: the last "
             f"{counted(k - rank, 'component')} {'has' if k - rank == 1 else 'have'} variance 0 and "
             "scores 0."
         ).warn()
@@ -306,5 +312,5 @@ def summary(model: Any) -> str:
         lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
     lines += map(html.escape, filter(None, [sampling_note(model)]))
     records = (model.plan_, model.certificate_)
-    lines += [Section(str(one).partition("\n")[0], tuple(one._notebook())).html() for one in records]
+    lines += [Section(str(record).partition("\n")[0], tuple(record._notebook())).html() for record in records]
     return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

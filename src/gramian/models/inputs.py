@@ -32,7 +32,9 @@ class ComponentRequest:
     rule: str | None = None
 
 
-def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: str = "components") -> Target:
+def check_target(
+    n_components: Any, limit: int, shape: tuple[int, int], *, what: str = "components"
+) -> Target:
     """Turn ``n_components`` into a target, or raise a ParameterError.
 
     Parameters
@@ -49,8 +51,8 @@ def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: s
     if isinstance(n_components, Integral) and not isinstance(n_components, bool):
         count = int(n_components)
         if count > limit:
-            one = " (n_features=1)" if shape[1] == 1 else ""
-            why = f"but {shape[0]} rows x {shape[1]} columns have at most {limit} {of}{one}"
+            single = " (n_features=1)" if shape[1] == 1 else ""
+            why = f"but {shape[0]} rows x {shape[1]} columns have at most {limit} {what}{single}"
             hint = f"Ask for at most {limit}, or a fraction such as 0.95."
             raise ParameterError("n_components", count, why, hint)
         if count >= 1:
@@ -175,20 +177,20 @@ def store_features(estimator: Any, X: Any, rows: Rows) -> None:
         estimator._table_file = {"path": table.source, "sha256": table.origin.sha256, **table.origin.own}
     if table.alleles:
         # "" where it is not known.
-        known = [table.alleles.get(name, ("", ""))[0] for name in names]
-        estimator.counted_alleles_ = np.array(known, dtype=object)
+        counted = [table.alleles.get(name, ("", ""))[0] for name in names]
+        estimator.counted_alleles_ = np.array(counted, dtype=object)
 
 
 def expected_columns(estimator: Any) -> Expected:
     """Return what a fitted estimator expects of new data, for ``as_rows``."""
-    known = names_of(estimator)
+    names = names_of(estimator)
     alleles = getattr(estimator, "counted_alleles_", ())
-    counts = {name: allele for name, allele in zip(known or (), alleles, strict=False) if allele}
+    counts = {name: allele for name, allele in zip(names or (), alleles, strict=False) if allele}
     # Means that were asked for fill; else PCA needs no filling.
     holes = getattr(estimator, "_maps_holes", False)
     reading = getattr(estimator, "reading_", {})
     means = getattr(estimator, "column_means_", None)
-    return Expected(known, means, counts, holes, reading.get("transform"), reading.get("answers"))
+    return Expected(names, means, counts, holes, reading.get("transform"), reading.get("answers"))
 
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:
@@ -208,8 +210,8 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
 def _check_kind(estimator: Any, rows: Rows) -> None:
     """Raise an error for another kind of array than the fitted one under ``array_api_dispatch``."""
     fitted = [vars(estimator).get(name) for name in ("components_", "projection_coef_")]
-    given = next((array for array in fitted if array is not None), rows.home)
-    if not get_config()["array_api_dispatch"] or moved(given, rows.home) is given:
+    like = next((array for array in fitted if array is not None), rows.home)
+    if not get_config()["array_api_dispatch"] or moved(like, rows.home) is like:
         return
     where = "the same namespace and the same device as those passed to fit()"
     what = f"Inputs passed to {type(estimator).__name__}.transform() must use {where}"
@@ -218,22 +220,22 @@ def _check_kind(estimator: Any, rows: Rows) -> None:
 
 
 def _check_picture_shape(estimator: Any, rows: Rows) -> None:
-    fitted, given = getattr(estimator, "picture_shape_", None), rows.picture_shape
-    if fitted is None or given is None or tuple(fitted) == given:
+    fitted, shape = getattr(estimator, "picture_shape_", None), rows.picture_shape
+    if fitted is None or shape is None or tuple(fitted) == shape:
         return
     size = f"{fitted[1]}x{fitted[0]}"
     # Arrays of pictures have no names and are not resized while reading.
     files = rows.table is not None and rows.table.row_names is not None
     advice = f"while reading, with size={size!r}" if files else "first"
-    why = f"The pictures are {given[1]}x{given[0]} (width x height), but the model was fitted on {size}."
+    why = f"The pictures are {shape[1]}x{shape[0]} (width x height), but the model was fitted on {size}."
     raise DataError(why, f"Resize them {advice}.")
 
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
     # Only the number of columns is looked at, and their names.
-    known, checked = None if reset else names_of(estimator), estimator
+    fitted_names, checked = None if reset else names_of(estimator), estimator
     frame = hasattr(X, "columns") and rows.table is None
-    if not frame and known is None and (not reset or "feature_names_in_" not in vars(estimator)):
+    if not frame and fitted_names is None and (not reset or "feature_names_in_" not in vars(estimator)):
         if reset:
             estimator.n_features_in_ = rows.shape[1]
             return
@@ -241,21 +243,21 @@ def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
             return
     source: Any = getattr(X, "_meta", X) if frame else np.broadcast_to(np.float32(0), (1, rows.shape[1]))
     if frame and not reset:
-        given, indices = rows.feature_names, tuple(map(str, range(rows.shape[1])))
-        if known is None and given is not None and sorted(given) == sorted(indices):
-            known = indices  # columns that their numbers name, in another order
-        if given is not None and not all(isinstance(name, str) for name in X.columns):
-            source = source.iloc[:0].set_axis(list(given), axis=1)
-    if known is not None and "feature_names_in_" not in vars(estimator):
+        names, indices = rows.feature_names, tuple(map(str, range(rows.shape[1])))
+        if fitted_names is None and names is not None and sorted(names) == sorted(indices):
+            fitted_names = indices  # columns that their numbers name, in another order
+        if names is not None and not all(isinstance(name, str) for name in X.columns):
+            source = source.iloc[:0].set_axis(list(names), axis=1)
+    if fitted_names is not None and "feature_names_in_" not in vars(estimator):
         # scikit-learn checks names that are text: it sees them on both sides.
         checked = object.__new__(type(estimator))
-        vars(checked).update(vars(estimator), feature_names_in_=np.array(known, dtype=object))
+        vars(checked).update(vars(estimator), feature_names_in_=np.array(fitted_names, dtype=object))
     try:
         validate_data(checked, source, skip_check_array=True, reset=reset)
     except TypeError as error:
         raise InputTypeError(str(error)) from error
     except ValueError as error:
-        there = not reset and known is not None and set(known) <= set(rows.feature_names or ())
+        there = not reset and fitted_names is not None and set(fitted_names) <= set(rows.feature_names or ())
         columns = "model.feature_names_in_" if checked is estimator else "the columns of the fit"
         advice = f"Put them in order with X[{columns}]." if there else ""
         raise DataError(f"{error}{advice}") from error

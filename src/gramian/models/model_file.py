@@ -278,8 +278,8 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
         For an array that is not of numbers or text.
     """
 
-    def encoded(parts: Mapping[Any, Any]) -> dict[str, Any]:
-        return {str(key): _encode(item, f"{name}.{key}".strip("."), arrays) for key, item in parts.items()}
+    def encoded(mapping: Mapping[Any, Any]) -> dict[str, Any]:
+        return {str(key): _encode(item, f"{name}.{key}".strip("."), arrays) for key, item in mapping.items()}
 
     if value is None or type(value) in PLAIN:
         return value
@@ -303,8 +303,8 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
     if kind in RECORDS and type(value) is _class_named(kind):
         return {TAG: kind} | encoded({field.name: getattr(value, field.name) for field in fields(value)})
     if sparse.issparse(value):
-        parts = {name: getattr(value, name) for name in ("shape", "data", "indices", "indptr")}
-        return {TAG: "csr"} | encoded(parts)
+        arrays_held = {name: getattr(value, name) for name in ("shape", "data", "indices", "indptr")}
+        return {TAG: "csr"} | encoded(arrays_held)
     if is_kernel or ((callable(value) or hasattr(value, "transform")) and not hasattr(value, "__array__")):
         kernels = import_module(KERNELS)
         if type(value) is kernels.CLASSES.get(kind):
@@ -346,22 +346,22 @@ def decode(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return tuple([decode(item, arrays) for item in value])
     if not isinstance(value, dict):
         return value
-    parts = {}
+    result = {}
     for key, item in value.items():
         try:
-            parts[key] = decode(item, arrays)
+            result[key] = decode(item, arrays)
         except RecursionError:
             raise
         except INVALID as error:
             raise ValueError(f"{key}: {error}") from error
-    if TAG not in parts:
-        return parts
-    tag = parts.pop(TAG)
+    if TAG not in result:
+        return result
+    tag = result.pop(TAG)
     if tag in FORMS:
-        return FORMS[tag](arrays, **parts)
+        return FORMS[tag](arrays, **result)
     if tag in MODELS:
-        return _restored(_class_named(tag), parts["parameters"], parts["state"])
-    made = _class_named(tag)(**parts)
+        return _restored(_class_named(tag), result["parameters"], result["state"])
+    made = _class_named(tag)(**result)
     if tag not in RECORDS:  # a kernel
         made.check()
     return made
@@ -515,9 +515,9 @@ def _check_sizes(name: str, value: Any, letters: list[str], sizes: dict[str, int
         for letter, size in zip(letters, shape, strict=True)
     ):
         return
-    known = ", ".join(f"{letter} = {before[letter]}" for letter in letters if letter in before)
+    stated = ", ".join(f"{letter} = {before[letter]}" for letter in letters if letter in before)
     text = f"is {value}" if is_size else f"has the shape {shape}"
-    raise ValueError(f"{name} {text}, not ({', '.join(letters)}){known and f' with {known}'}")
+    raise ValueError(f"{name} {text}, not ({', '.join(letters)}){stated and f' with {stated}'}")
 
 
 def _check_parameter(name: str, value: Any, hint: Any, sizes: dict[str, int]) -> None:

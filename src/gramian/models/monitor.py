@@ -202,13 +202,13 @@ class Monitor(Saved, MonitorAttributes):
                 why = "gives rows with missing values too small a T2 and SPE"
                 raise ParameterError("missing", "mean", why, 'Use missing="em" or "iterative".')
         measure = _statistics_of(self.model_)
-        known = _known(self.model_)
+        reference = _known(self.model_)
         values = measure.of_rows(rows)
         same = self.model_ is not self.model or self._are_of_the_fit(rows, values)
-        if same and known.degrees <= known.k:
+        if same and reference.degrees <= reference.k:
             raise DataError(
-                f"{counted(rows.shape[0], 'row')} and {counted(known.k, 'component')} leave no degrees of "
-                "freedom: T2 of every row is the same. Fit more rows, or fewer components."
+                f"{counted(rows.shape[0], 'row')} and {counted(reference.k, 'component')} leave no degrees "
+                "of freedom: T2 of every row is the same. Fit more rows, or fewer components."
             )
         held_out = self._of_folds(rows, values) if same else values
         self._held_out = _determined(held_out)
@@ -217,8 +217,8 @@ class Monitor(Saved, MonitorAttributes):
         vars(self).pop("_runs", None)
         if (found := self._longest_runs(rows)) is not None:
             self._runs = np.where(found[0] <= SHORT * rows.shape[0], found[0], 0)
-        if known.too_few:
-            errors.FewRowsWarning(known.too_few).warn()
+        if reference.too_few:
+            errors.FewRowsWarning(reference.too_few).warn()
         return self
 
     @available_if(lambda monitor: isinstance(monitor.model, PCA))
@@ -282,23 +282,31 @@ class Monitor(Saved, MonitorAttributes):
             raise ParameterError("model", allowed=f"is a {kind}, but must be a PCA or a KernelPCA")
         if self.lags and _is_begun(self.model):
             names = list(components.names_of(self.model) or ())
-            own = names[: len(names) // (self.lags + 1)]
-            if not own or names != components.lagged_names(own, self.lags):
+            names_now = names[: len(names) // (self.lags + 1)]
+            if not names_now or names != components.lagged_names(names_now, self.lags):
                 why, hint = "but the fitted model has no columns of earlier rows", "Give an unfitted model."
                 raise ParameterError("lags", self.lags, why, hint)
 
-    def _settle(self, rows: Rows | None = None, own: FloatArray | None = None) -> None:
-        """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
-        known = _known(self.model_)
-        known.own = None if own is None else _determined(own)
-        known.held_out, known.weights = self._held_out[:, : 1 if known.without_spe else 2], self._weights
-        if rows is not None and own is not None and known.discarded is None and not known.without_spe:
+    def _settle(self, rows: Rows | None = None, sizes: FloatArray | None = None) -> None:
+        """Set the limits; normal rows, with ``sizes`` if they are those of the fit, complete the model."""
+        reference = _known(self.model_)
+        reference.own = None if sizes is None else _determined(sizes)
+        reference.held_out, reference.weights = (
+            self._held_out[:, : 1 if reference.without_spe else 2],
+            self._weights,
+        )
+        if (
+            rows is not None
+            and sizes is not None
+            and reference.discarded is None
+            and not reference.without_spe
+        ):
             statistics = _statistics_of(self.model_)
             if isinstance(statistics, monitoring.LinearStatistics):
-                known.discarded = statistics.discarded(rows, known.degrees)
-        self.limits_ = monitoring.control_limits(float(self.alpha), known, self.limit)
+                reference.discarded = statistics.discarded(rows, reference.degrees)
+        self.limits_ = monitoring.control_limits(float(self.alpha), reference, self.limit)
 
-    def _of_folds(self, rows: Rows, own: FloatArray) -> FloatArray:
+    def _of_folds(self, rows: Rows, sizes: FloatArray) -> FloatArray:
         """Return the statistics of the rows of each fold by a model of the other folds."""
         if getattr(self.model_, "kernel_", self) is None:  # a precomputed matrix has no folds
             return np.empty((0, 2))
@@ -307,12 +315,12 @@ class Monitor(Saved, MonitorAttributes):
         if count > n:
             hint = "Use a smaller cv, or more rows."
             raise ParameterError("cv", count, f"but {n:,} rows have at most {n:,} folds", hint)
-        results, asked = [], self.model_.get_params(deep=False)
+        results, parameters = [], self.model_.get_params(deep=False)
         # All components are all of a fold too; an imputation leaves out one.
-        everything = asked["n_components"] is None and asked.get("max_rmse") is None
+        everything = parameters["n_components"] is None and parameters.get("max_rmse") is None
         most = d - (vars(self.model_).get("imputed_") is not None) if isinstance(self.model_, PCA) else n
         # Rows next to a fold say what its rows say.
-        gap = min(math.ceil(max(monitoring.correlation_times(_determined(own))) - 1), n // (2 * count))
+        gap = min(math.ceil(max(monitoring.correlation_times(_determined(sizes))) - 1), n // (2 * count))
         # What they say is said of the model itself.
         with ignoring(errors.GramianWarning):
             for fold in np.array_split(np.arange(n), count):
@@ -321,9 +329,11 @@ class Monitor(Saved, MonitorAttributes):
                 model = clone(self.model_)
                 if not everything:
                     k = min(int(self.model_.rank_), others.shape[0] - 1, most)
-                    model.set_params(n_components=k, **({"max_rmse": None} if "max_rmse" in asked else {}))
+                    model.set_params(
+                        n_components=k, **({"max_rmse": None} if "max_rmse" in parameters else {})
+                    )
                 results.append(_statistics_of(model.fit(others)).of_rows(rows.picked(fold)))
-        return monitoring.of_all_rows(_determined(np.concatenate(results)), _determined(own), 1 - 1 / count)
+        return monitoring.of_all_rows(_determined(np.concatenate(results)), _determined(sizes), 1 - 1 / count)
 
     # ------------------------------------------------------------ new rows
 
@@ -462,9 +472,9 @@ class Monitor(Saved, MonitorAttributes):
         if runs and measure.explains:
             explained = onsets[:MOST_EVENTS]
             some = data.picked(np.concatenate(explained) - first)
-            parts = np.concatenate([measure.sizes(block, limits) for block in measure.blocks(some)])
+            sizes = np.concatenate([measure.sizes(block, limits) for block in measure.blocks(some)])
             ends = np.cumsum([0, *map(len, explained)])[:-1]
-            means = np.add.reduceat(parts, ends, axis=0)
+            means = np.add.reduceat(sizes, ends, axis=0)
             top[: len(explained)] = monitoring.top_contributors(means)
         exceeded = [
             " and ".join(name for name in monitoring.BOTH if any(name in columns["alarm"][i] for i in onset))
@@ -508,8 +518,8 @@ class Monitor(Saved, MonitorAttributes):
             Without X, if the limits are not from held-out rows.
         """
         check_is_fitted(self)
-        for one in consecutive:
-            check_integer("consecutive", one, 1)
+        for run in consecutive:
+            check_integer("consecutive", run, 1)
         if X is None and not len(self._held_out):
             raise DataError("The limits are not from held-out rows. Give normal rows.")
         if X is None:
@@ -560,10 +570,10 @@ class Monitor(Saved, MonitorAttributes):
         data = self._new_rows(X)
         with of_new_rows():
             data.require_finite(holes=measure.takes_holes)
-        parts = [measure.contributions(block) for block in measure.blocks(data)]
+        results = [measure.contributions(block) for block in measure.blocks(data)]
         none = np.full((self._without_history, data.shape[1]), np.nan)
         count = len(self.limits_.deciding())
-        both = (np.concatenate([none, *some]) for some in zip(*parts, strict=True))
+        both = (np.concatenate([none, *some]) for some in zip(*results, strict=True))
         return dict(zip(monitoring.BOTH[:count], both, strict=False))
 
     # -------------------------------------------------------------- earlier rows
@@ -610,20 +620,20 @@ class Monitor(Saved, MonitorAttributes):
             expected = replace(expected, names=expected.names[:d])
         rows = as_rows(X, estimator="Monitor", check_finite=False, expected=expected).here()
         rows.require_dense("lags needs dense rows. Use X.toarray().")
-        (n, own), first = rows.shape, 0 if _takes_holes(model) else lags
-        if d and own != d:
-            raise DataError(f"X has {own} features, but Monitor is expecting {d} features as input.")
+        (n, width), first = rows.shape, 0 if _takes_holes(model) else lags
+        if d and width != d:
+            raise DataError(f"X has {width} features, but Monitor is expecting {d} features as input.")
         if n <= first:
             raise DataError(f"{counted(n, 'row')} and lags={lags!r} leave no row with a history.")
         hint, limit = "Use fewer lags, or fewer rows.", memory_limit_bytes(model.memory_limit)
-        require_memory("Earlier rows", 8 * n * own * (lags + 1), limit, hint)
-        values, wide = as_float64(dense(rows.in_memory())), np.full((n, own * (lags + 1)), np.nan)
+        require_memory("Earlier rows", 8 * n * width * (lags + 1), limit, hint)
+        values, wide = as_float64(dense(rows.in_memory())), np.full((n, width * (lags + 1)), np.nan)
         if expected is not None and rows.feature_names is not None:
             values = values[:, expected.places(rows.feature_names, "X")[0]]
         for lag in range(lags + 1):
-            wide[lag:, lag * own : (lag + 1) * own] = values[: n - lag]
+            wide[lag:, lag * width : (lag + 1) * width] = values[: n - lag]
         names = rows.feature_names if expected is None else expected.names
-        lagged = components.lagged_names(names or [f"x{j}" for j in range(own)], lags)
+        lagged = components.lagged_names(names or [f"x{j}" for j in range(width)], lags)
         _warn_of_times(X, rows.row_names, equal=True)
         added = f"the columns of the {counted(lags, 'row')} before were added to each row"
         left_out = f"; rows without them, the first {first}, were left out" if first else ""
@@ -660,8 +670,8 @@ class Monitor(Saved, MonitorAttributes):
             return bool(rows.shape[0] == model.n_samples_)
         imputed = vars(model).get("imputed_")
         if imputed is None:  # the mean square of a score is its variance, so that the sum of T2 is known
-            known = _known(model)
-            total = known.degrees * known.k
+            reference = _known(model)
+            total = reference.degrees * reference.k
             return abs(float(values[:, 0].sum()) - total) <= monitoring.SAME_ROWS * total
         offset = as_float64(model.impute(rows))[imputed.rows, imputed.columns] - imputed.values
         unit = model._column_deviations()[imputed.columns]
@@ -744,29 +754,29 @@ def monitor_of(
     ParameterError
         For another model, and for another alpha or other lags without normal rows.
     """
-    given = isinstance(model, Monitor)
+    is_monitor = isinstance(model, Monitor)
     if reference is not None:
         if normal is not None:
             raise ParameterError("reference", list(reference), "is not used with normal", "Give one of them.")
         watched: Any = components.mapping_of(model)
         normal, count = period(X, reference), int(watched.n_components_)
         again = clone(watched).set_params(n_components=count)
-        model = clone(model).set_params(model=again) if given else Monitor(again)
-        given = True
+        model = clone(model).set_params(model=again) if is_monitor else Monitor(again)
+        is_monitor = True
     if lags and normal is None:
         hint = "Give normal rows, to which a model of them and the rows before them is fitted."
         raise ParameterError("lags", lags, "needs normal rows", hint)
-    if given and normal is None and alpha is not None:
+    if is_monitor and normal is None and alpha is not None:
         hint = "Leave alpha out, or give normal rows."
         raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
-    asked = {"alpha": alpha, "consecutive": consecutive}
-    changes = {name: value for name, value in asked.items() if value is not None}
+    parameters = {"alpha": alpha, "consecutive": consecutive}
+    changes = {name: value for name, value in parameters.items() if value is not None}
     fitted = model.model if reference is not None else components.mapping_of(model)
-    if given and normal is None:
+    if is_monitor and normal is None:
         monitor: Monitor = copy(model).set_params(**changes) if changes else model
         monitor._check()
         return monitor
-    monitor = clone(model) if given else Monitor(fitted)
+    monitor = clone(model) if is_monitor else Monitor(fitted)
     monitor.set_params(model=fitted, **changes)
     if lags is not None and lags != monitor.lags:
         monitor.set_params(model=clone(fitted), lags=lags)
@@ -799,15 +809,15 @@ def period(rows: table.Table, ends: Sequence[str]) -> table.Table:
     if times is not None:
         first, last = sorted(end.replace(" ", "T") for end in ends)
         texts = np.datetime_as_string(times).tolist()
-        places = np.flatnonzero([text >= first and text[: len(last)] <= last for text in texts])
+        rows_inside = np.flatnonzero([text >= first and text[: len(last)] <= last for text in texts])
     else:
-        places = np.flatnonzero(rows_named(rows, ends, "reference"))
-        places = np.arange(places[0], places[-1] + 1)
-    if len(places) < 2:
+        rows_inside = np.flatnonzero(rows_named(rows, ends, "reference"))
+        rows_inside = np.arange(rows_inside[0], rows_inside[-1] + 1)
+    if len(rows_inside) < 2:
         hint = f"Rows are from {names[0]} to {names[-1]}." if names else "Name two different rows."
-        problem = f"has {counted(len(places), 'row')} of {rows.source}, too few for limits"
+        problem = f"has {counted(len(rows_inside), 'row')} of {rows.source}, too few for limits"
         raise ParameterError("reference", list(ends), problem, hint)
-    return rows_taken_of(rows, places)
+    return rows_taken_of(rows, rows_inside)
 
 
 def can_be_monitored(model: Any) -> bool:
@@ -838,8 +848,8 @@ def _statistics_of(model: Any) -> monitoring.Statistics:
         )
 
     def standardised(rows: Rows) -> Iterator[FloatArray]:
-        for part in slices(rows.shape[0], BLOCK):
-            yield model._standardised(as_float64(dense(rows.block(part).values)))
+        for chunk in slices(rows.shape[0], BLOCK):
+            yield model._standardised(as_float64(dense(rows.block(chunk).values)))
 
     space = model._space(np.empty((0, 0)))
     return monitoring.KernelStatistics(space=space, variances=variances, blocks=standardised)

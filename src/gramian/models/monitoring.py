@@ -93,8 +93,8 @@ class Statistics:
     def of_rows(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
         """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
 
-        def of_part(part: Rows) -> FloatArray:
-            return np.concatenate([self._of_block(block, limits) for block in self.blocks(part)])
+        def of_part(some_rows: Rows) -> FloatArray:
+            return np.concatenate([self._of_block(block, limits) for block in self.blocks(some_rows)])
 
         count = 2 if limits is None else 2 + CONTRIBUTORS
         values = as_float64(rows.mapped(of_part, count, np.float64, holes=self.takes_holes))
@@ -220,18 +220,18 @@ class LinearStatistics(Statistics):
         patterns, y = Patterns.of(observed), X @ W
         z, b, ranks = np.empty_like(y), np.empty_like(y), np.empty(len(X))
         of_t2, of_spe = (np.zeros(X.shape if explain else (0, d)) for _ in BOTH)
-        for part, here, which in patterns.batches(k):
-            e, V = np.linalg.eigh(grams(patterns.masks[part], W))
-            known = e > DETERMINED * self.variances.max()
-            ranks[here] = known.sum(axis=1)[which]
-            e = np.where(known, e, np.inf)
+        for batch, here, which in patterns.batches(k):
+            e, V = np.linalg.eigh(grams(patterns.masks[batch], W))
+            determined = e > DETERMINED * self.variances.max()
+            ranks[here] = determined.sum(axis=1)[which]
+            e = np.where(determined, e, np.inf)
             if explain:
                 squares = np.matmul(W, V) ** 2
                 of_t2[here] = np.sum(squares / (e * (e + s))[:, None, :], axis=2)[which]
                 of_spe[here] = 1 - np.sum(squares / e[:, None, :], axis=2)[which]
             e, V = e[which], V[which]
             u = np.einsum("nij,ni->nj", V, y[here]) / e
-            z[here], b[here] = (np.einsum("nij,nj->ni", V, one) for one in (u, u / (e + s)))
+            z[here], b[here] = (np.einsum("nij,nj->ni", V, vector) for vector in (u, u / (e + s)))
         by_t2, residuals = np.where(observed, b @ W.T, 0.0), np.where(observed, X - z @ W.T, 0.0)
         t2, spe = np.sum(X * by_t2, axis=1), np.sum(residuals**2, axis=1)
         values = np.stack([equally_probable(t2, ranks, k), spe], axis=1)
@@ -244,17 +244,17 @@ class LinearStatistics(Statistics):
         return values, to_t2, _reconstructed(residuals, of_spe) * _share(values[:, 1], spe)
 
 
-def _reconstructed(product: FloatArray, own: FloatArray, unit: float = 1.0) -> FloatArray:
+def _reconstructed(product: FloatArray, diagonal: FloatArray, unit: float = 1.0) -> FloatArray:
     """Return ``(M c)_i^2 / M_ii``; 0 where the statistic does not depend on the column."""
-    some = own * unit > NEGLIGIBLE
-    parts = product * np.where(some, 1 / np.sqrt(np.where(some, own, 1.0)), 0.0)
-    return np.asarray(np.square(parts, out=parts))
+    some = diagonal * unit > NEGLIGIBLE
+    roots = product * np.where(some, 1 / np.sqrt(np.where(some, diagonal, 1.0)), 0.0)
+    return np.asarray(np.square(roots, out=roots))
 
 
-def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+def _share(values: FloatArray, whole: FloatArray) -> FloatArray:
     """Return ``part / whole`` as a column; 1 for 0 of 0."""
     some = whole > 0
-    return np.asarray(np.where(some, part, 1.0 + 0.0 * part) / np.where(some, whole, 1.0))[:, None]
+    return np.asarray(np.where(some, values, 1.0 + 0.0 * values) / np.where(some, whole, 1.0))[:, None]
 
 
 def equally_probable(values: FloatArray, degrees: FloatArray, wanted: int) -> FloatArray:
@@ -272,8 +272,8 @@ def equally_probable(values: FloatArray, degrees: FloatArray, wanted: int) -> Fl
     >>> equally_probable(np.array([3.841, 18.307]), np.array([1, 10]), 10).round(1)
     array([18.5, 18.3])
     """
-    own, other = 2 / (9 * np.where(degrees > 0, degrees, np.nan)), 2 / (9 * wanted)
-    z = (np.cbrt(values * 9 / 2 * own) - 1 + own) / np.sqrt(own)
+    now, other = 2 / (9 * np.where(degrees > 0, degrees, np.nan)), 2 / (9 * wanted)
+    z = (np.cbrt(values * 9 / 2 * now) - 1 + now) / np.sqrt(now)
     return np.asarray(wanted * np.maximum(1 - other + z * math.sqrt(other), 0.0) ** 3)
 
 
@@ -323,10 +323,10 @@ class KernelStatistics(Statistics):
         by_t2 = (scores / self.variances) @ space.coefficients.T
         by_rest = scores @ space.coefficients.T + space.mean_weights
         to_t2, to_rest = np.zeros_like(X), 0.5 * as_float64(space.evaluator.diagonal_slopes(X).gradient)
-        for part in space.tiles:
-            slopes = space.evaluator.slopes(X, space.right[part, :])
-            to_t2 += slopes.pull(by_t2[:, part])
-            to_rest -= slopes.pull(by_rest[:, part])
+        for chunk in space.tiles:
+            slopes = space.evaluator.slopes(X, space.right[chunk, :])
+            to_t2 += slopes.pull(by_t2[:, chunk])
+            to_rest -= slopes.pull(by_rest[:, chunk])
         return (X - space.center) * to_t2, to_rest**2
 
 
@@ -408,14 +408,14 @@ def spe_limit(alpha: float, discarded: FloatArray) -> float:
     14.05
     """
     unit = float(np.max(discarded))  # so that powers stay in range
-    one, two, three = (float(np.sum((discarded / unit) ** power)) for power in (1, 2, 3))
-    h = 1 - 2 * one * three / (3 * two * two)
+    first, two, three = (float(np.sum((discarded / unit) ** power)) for power in (1, 2, 3))
+    h = 1 - 2 * first * three / (3 * two * two)
     z = float(special.ndtri(1 - alpha))
     if abs(h) < 1e-8:  # the limit of the formula
-        return unit * one * math.exp(z * math.sqrt(2 * two) / one - two / one**2)
-    inside = 1 + z * math.sqrt(2 * two) * h / one + two * h * (h - 1) / one**2
+        return unit * first * math.exp(z * math.sqrt(2 * two) / first - two / first**2)
+    inside = 1 + z * math.sqrt(2 * two) * h / first + two * h * (h - 1) / first**2
     # Of few unequal variances the power may leave the real numbers: Box's limit of the same moments.
-    return unit * one * inside ** (1 / h) if inside > 0 else unit * box_limit(alpha, one, 2 * two)
+    return unit * first * inside ** (1 / h) if inside > 0 else unit * box_limit(alpha, first, 2 * two)
 
 
 def box_limit(alpha: float, mean: float, variance: float, count: float = math.inf) -> float:
@@ -454,7 +454,7 @@ def box_limit(alpha: float, mean: float, variance: float, count: float = math.in
 # ----------------------------------------------------------- limits of held-out rows
 
 
-def of_all_rows(held_out: FloatArray, own: FloatArray, share: float) -> FloatArray:
+def of_all_rows(held_out: FloatArray, of_fit: FloatArray, share: float) -> FloatArray:
     """Return statistics of held-out rows as a model of all rows would give them.
 
     The models that gave them were fitted to a share of the rows, and are further from the truth. Medians of
@@ -464,14 +464,14 @@ def of_all_rows(held_out: FloatArray, own: FloatArray, share: float) -> FloatArr
     Parameters
     ----------
     held_out : ndarray of shape (m, s)
-    own : ndarray of shape (n, s)
+    of_fit : ndarray of shape (n, s)
         Statistics of the rows of the fit by the model of all rows.
     share : float
     """
-    if not (len(held_out) and len(own)):
+    if not (len(held_out) and len(of_fit)):
         return held_out
     medians = np.median(held_out, axis=0)
-    ratios = np.median(own, axis=0) / np.where(medians > 0, medians, 1.0)
+    ratios = np.median(of_fit, axis=0) / np.where(medians > 0, medians, 1.0)
     nearer = 2 * share / (1 + share)
     return held_out * (nearer + (1 - nearer) * ratios)
 
@@ -557,13 +557,18 @@ def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> F
     ranks = [_shares_up_to(column, weights / total) for column in values.T]
     steps, step_of_row = np.unique(np.max(ranks, axis=0), return_inverse=True)
     below = np.cumsum(np.bincount(step_of_row, weights))
-    one = float(weights.max())
-    needed = (total + values.shape[1] * one - alpha * (total + one)) * (1 - 1e-12)
+    largest = float(weights.max())
+    needed = (total + values.shape[1] * largest - alpha * (total + largest)) * (1 - 1e-12)
     index = int(np.searchsorted(below, needed))
     if index == len(below):
         return None
     first, second = (
-        np.array([c[own <= steps[step]].max(initial=0.0) for c, own in zip(values.T, ranks, strict=True)])
+        np.array(
+            [
+                c[row_ranks <= steps[step]].max(initial=0.0)
+                for c, row_ranks in zip(values.T, ranks, strict=True)
+            ]
+        )
         for step in (max(index - 1, 0), index)
     )
     if index == 0:
@@ -644,7 +649,7 @@ class ControlLimits(Tabulated):
         ----------
         rows : {"new", "fit"}
         """
-        return {one.statistic: one.value for one in self.limits if one.rows == rows and one.decides}
+        return {limit.statistic: limit.value for limit in self.limits if limit.rows == rows and limit.decides}
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"Limits for {percent(self.alpha)} false alarms in total."
@@ -709,65 +714,72 @@ class Known:
     @property
     def too_few(self) -> str:
         """A sentence for fewer independent rows of the fit than five for each component; else ""."""
-        own, rows = self.n / max(self.times), f"{self.n:.4g} rows are"
+        independent, rows = self.n / max(self.times), f"{self.n:.4g} rows are"
         least = ROWS_PER_COMPONENT * self.k
-        if own >= least:
+        if independent >= least:
             return ""
-        if own < self.n:
-            rows = f"{self.n:.4g} rows say as much as {own:.2g} independent ones, which are"
+        if independent < self.n:
+            rows = f"{self.n:.4g} rows say as much as {independent:.2g} independent ones, which are"
         return (
             f"{rows} few for limits with {counted(self.k, 'component')}: alarms may be far more or fewer "
             f"than requested. Fit at least {math.ceil(least * max(self.times)):,} rows, or fewer components."
         )
 
 
-def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> ControlLimits:
+def control_limits(alpha: float, reference: Known, prefer: str = "empirical") -> ControlLimits:
     """Return the limits by all methods.
 
     Parameters
     ----------
     alpha : float
         Share of alarms among normal rows, in total.
-    known : Known
+    reference : Known
     prefer : {"empirical", "theory"}
         What decides for new rows, if it is there.
     """
-    names = BOTH[: 1 if known.without_spe else 2]
+    names = BOTH[: 1 if reference.without_spe else 2]
     level = 1 - (1 - alpha) ** (1 / len(names))
-    spe_of_fit = _jackson_mudholkar(level, known, of_fit=True)
-    if known.own is not None and len(known.own) > 1:
-        spe_of_fit.append(("Box", _box_limit(level, known.own[:, 1])))
-    of_fit = {"T2": [("Beta", _t2_limit(level, known, of_fit=True))], "SPE": spe_of_fit}
-    theory = [("F", _t2_limit(level, known)), *_jackson_mudholkar(level, known)]
-    tail, measured = _tail_limits(level, known), empirical_limits(alpha, known.held_out, known.weights)
+    spe_of_fit = _jackson_mudholkar(level, reference, of_fit=True)
+    if reference.own is not None and len(reference.own) > 1:
+        spe_of_fit.append(("Box", _box_limit(level, reference.own[:, 1])))
+    of_fit = {"T2": [("Beta", _t2_limit(level, reference, of_fit=True))], "SPE": spe_of_fit}
+    theory = [("F", _t2_limit(level, reference)), *_jackson_mudholkar(level, reference)]
+    tail, measured = (
+        _tail_limits(level, reference),
+        empirical_limits(alpha, reference.held_out, reference.weights),
+    )
     heavy = measured is None and prefer != "theory" and len(tail) == len(names)
     if heavy:  # a value is beyond what theory lets hardly any sample of so many rows reach
-        count = known.independent * known.held_out.shape[1]
-        reached = [value for _, value in _tail_limits(-math.expm1(math.log1p(-RARE) / count), known)]
-        heavy = bool(np.any(known.held_out.max(axis=0) > reached))
+        count = reference.independent * reference.held_out.shape[1]
+        reached = [value for _, value in _tail_limits(-math.expm1(math.log1p(-RARE) / count), reference)]
+        heavy = bool(np.any(reference.held_out.max(axis=0) > reached))
     # A new row exceeds the largest of m others with a probability of 1 / (m + 1), whatever the tails.
-    method, values = ("largest", known.held_out.max(axis=0)) if heavy else ("empirical", measured)
+    method, values = ("largest", reference.held_out.max(axis=0)) if heavy else ("empirical", measured)
     empirical: list[tuple[str, float]] = [
         (method, value) for value in ([] if values is None else values.tolist())
     ]
     # Rows that say too little do not reach the tail, and theory does not know how heavy it is.
-    few = known.independent < len(names) / alpha - 1 and max(known.times) > 1
+    few = reference.independent < len(names) / alpha - 1 and max(reference.times) > 1
     either = heavy or (measured is not None and few and len(tail) == len(names))
     pairs = zip(empirical, tail, strict=True) if either else ()
     larger: list[tuple[str, float]] = [max(pair, key=itemgetter(1)) for pair in pairs]
-    sentences = [known.too_few, _dependence(known, measured is not None and bool(larger)), known.without_spe]
-    if len(names) == 2 and known.discarded is None:
+    sentences = [
+        reference.too_few,
+        _dependence(reference, measured is not None and bool(larger)),
+        reference.without_spe,
+    ]
+    if len(names) == 2 and reference.discarded is None:
         sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
     if measured is not None and len(theory) == len(names):
-        sentences.append(_disagreement(alpha, known, [value for _, value in theory]))
-    if measured is None and len(known.held_out):
+        sentences.append(_disagreement(alpha, reference, [value for _, value in theory]))
+    if measured is None and len(reference.held_out):
         sentences.append(
-            f"{counted(len(known.held_out), 'held-out row is', 'held-out rows are')} too few for an "
+            f"{counted(len(reference.held_out), 'held-out row is', 'held-out rows are')} too few for an "
             f"empirical limit at {percent(alpha)}, which needs {math.ceil(len(names) / alpha) - 1:,}. "
             + (HEAVY if heavy else "Theory decides.")
         )
     choices = [tail, theory, empirical] if prefer == "theory" else [larger, empirical, tail, theory]
-    decides = next((one for one in choices if len(one) == len(names)), theory)
+    decides = next((choice for choice in choices if len(choice) == len(names)), theory)
     if len(decides) < len(names):
         sentences.append(
             "SPE has no limit: the fit did not compute all discarded variances, and there are too few "
@@ -775,53 +787,53 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
         )
     limits = []
     for index, name in enumerate(names):
-        own = of_fit[name] or [("none", math.inf)]
-        limits += [ControlLimit(name, "fit", *one, one is own[0]) for one in own]
+        fit_limits = of_fit[name] or [("none", math.inf)]
+        limits += [ControlLimit(name, "fit", *choice, choice is fit_limits[0]) for choice in fit_limits]
         new = [made[index] for made in (theory, tail, empirical) if len(made) > index]
         if len(decides) <= index:
             decides = [*decides, ("none", math.inf)]
             new.append(decides[index])
-        limits += [ControlLimit(name, "new", *one, one is decides[index]) for one in new]
-    count, said = len(known.held_out), tuple(filter(None, sentences))
-    rows = known.independent if count else None
-    return ControlLimits(alpha, level, tuple(limits), count, said, rows)
+        limits += [ControlLimit(name, "new", *choice, choice is decides[index]) for choice in new]
+    count, remarks = len(reference.held_out), tuple(filter(None, sentences))
+    rows = reference.independent if count else None
+    return ControlLimits(alpha, level, tuple(limits), count, remarks, rows)
 
 
-def _t2_limit(level: float, known: Known, *, of_fit: bool = False) -> float:
-    n = known.n if of_fit else known.n / known.times[0]
-    return t2_limit(level, n, known.k, of_fit=of_fit, centered=known.centered, ddof=known.ddof)
+def _t2_limit(level: float, reference: Known, *, of_fit: bool = False) -> float:
+    n = reference.n if of_fit else reference.n / reference.times[0]
+    return t2_limit(level, n, reference.k, of_fit=of_fit, centered=reference.centered, ddof=reference.ddof)
 
 
-def _jackson_mudholkar(level: float, known: Known, *, of_fit: bool = False) -> list[tuple[str, float]]:
+def _jackson_mudholkar(level: float, reference: Known, *, of_fit: bool = False) -> list[tuple[str, float]]:
     """Return the limit of SPE of new rows, or of those of the fit.
 
     Errors of the mean and of k directions raise SPE of a new row by about ``(k + 1) / n``.
     """
-    if known.discarded is None or known.without_spe:
+    if reference.discarded is None or reference.without_spe:
         return []
-    factor = 1.0 if of_fit else 1 + (known.k + 1) * known.times[1] / known.n
-    return [("Jackson-Mudholkar", factor * spe_limit(level, known.discarded))]
+    factor = 1.0 if of_fit else 1 + (reference.k + 1) * reference.times[1] / reference.n
+    return [("Jackson-Mudholkar", factor * spe_limit(level, reference.discarded))]
 
 
-def _tail_limits(level: float, known: Known) -> list[tuple[str, float]]:
+def _tail_limits(level: float, reference: Known) -> list[tuple[str, float]]:
     """Return limits by the distributions for normal rows, with the moments of held-out rows.
 
     T2 has its distribution F only for directions that do not depend on the rows. Noise in the directions
     makes it smaller, so F is multiplied by the ratio of the means. The ratio is uncertain as
     ``F(k, m k) / chi2(k)`` for m held-out rows; if 1 is within, F stays.
     """
-    (m, *of_spe), k = (known.count / time for time in known.times), known.k
+    (m, *of_spe), k = (reference.count / time for time in reference.times), reference.k
     if not min((m, *of_spe)) > 1:
         return []
-    mean = np.average(known.held_out, axis=0, weights=known.weights)
-    limit, n = _t2_limit(level, known), known.n / known.times[0]
-    rest = (n - 1.0 if known.centered else n) - k + 1
+    mean = np.average(reference.held_out, axis=0, weights=reference.weights)
+    limit, n = _t2_limit(level, reference), reference.n / reference.times[0]
+    rest = (n - 1.0 if reference.centered else n) - k + 1
     if rest > 2:
-        unit = _unit_of_new(n, k, known.centered, known.ddof)
+        unit = _unit_of_new(n, k, reference.centered, reference.ddof)
         ratio = float(mean[0]) / (unit * k * rest / (rest - 2))
         spread = float(special.fdtri(k, m * k, 1 - level) / (special.gammaincinv(k / 2, 1 - level) * 2 / k))
         limit *= min(max(1.0, ratio), ratio * spread)
-    boxes = [("Box", _box_limit(level, known.held_out[:, 1], known.weights, m)) for m in of_spe]
+    boxes = [("Box", _box_limit(level, reference.held_out[:, 1], reference.weights, m)) for m in of_spe]
     return [("scaled F", limit), *boxes]
 
 
@@ -837,23 +849,23 @@ def _box_limit(
     return mean * box_limit(level, 1.0, variance, count)
 
 
-def _dependence(known: Known, larger: bool) -> str:
+def _dependence(reference: Known, larger: bool) -> str:
     """Say that the normal rows depend on their neighbours, so that they tell less than their number."""
-    m = len(known.held_out)
-    if not m or known.independent > DEPENDENT * known.count:
+    m = len(reference.held_out)
+    if not m or reference.independent > DEPENDENT * reference.count:
         return ""
     way = " The larger of the limits by theory and by their ranks decides." if larger else ""
     return (
         f"Normal rows depend on their neighbours: {m:,} held-out rows say as much as "
-        f"{known.independent:,.0f} independent ones, and limits are as uncertain as theirs.{way}"
+        f"{reference.independent:,.0f} independent ones, and limits are as uncertain as theirs.{way}"
     )
 
 
-def _disagreement(alpha: float, known: Known, limits: list[float]) -> str:
+def _disagreement(alpha: float, reference: Known, limits: list[float]) -> str:
     """Say that theory's limits give another share of alarms on held-out rows than was asked for."""
-    beyond = np.any(known.held_out > np.asarray(limits), axis=1)
-    rate = float(np.average(beyond, weights=known.weights))
-    error = math.sqrt(alpha * (1 - alpha) / known.count)
+    beyond = np.any(reference.held_out > np.asarray(limits), axis=1)
+    rate = float(np.average(beyond, weights=reference.weights))
+    error = math.sqrt(alpha * (1 - alpha) / reference.count)
     if alpha / FACTOR <= rate <= FACTOR * alpha or abs(rate - alpha) <= ERRORS * error:
         return ""
     return (

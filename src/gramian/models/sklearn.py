@@ -94,9 +94,9 @@ def knowing(habits: Mapping[str, str], ours: str) -> Callable[[F], F]:
             if kwargs.keys() <= set(names):
                 return function(*args, **kwargs)
             unknown = [name for name in kwargs if name not in names]
-            if known := {name: habits[name] for name in unknown if name in habits}:
-                advice = "; ".join(f"{name}: {what}" for name, what in known.items())
-                why = f"gramian.{ours} does not support {', '.join(known)}. {advice}."
+            if unsupported := {name: habits[name] for name in unknown if name in habits}:
+                advice = "; ".join(f"{name}: {what}" for name, what in unsupported.items())
+                why = f"gramian.{ours} does not support {', '.join(unsupported)}. {advice}."
                 raise InputTypeError(why, DROP_IN.format(ours) * (ours in ("PCA", "KernelPCA")))
             raise InputTypeError(f"{ours} has no parameter {unknown[0]!r}. {allowed_of(unknown[0], names)}")
 

@@ -131,17 +131,17 @@ def orthonormal_rows(directions: Any) -> Any:
     Higham (1986), Computing the polar decomposition: one step towards the nearest orthonormal rows.
     """
     k, d = directions.shape
-    parts = slices(d, COLUMNS)
+    chunks = slices(d, COLUMNS)
     dtype = arrays.numpy_dtype(directions)
 
-    def block(part: slice) -> Any:
-        return arrays.to_float64(directions[:, part])
+    def block(chunk: slice) -> Any:
+        return arrays.to_float64(directions[:, chunk])
 
-    gap = as_float64(sum(B @ B.T for B in map(block, parts))) - np.eye(k)
+    gap = as_float64(sum(B @ B.T for B in map(block, chunks))) - np.eye(k)
     if float(np.abs(gap).max(initial=0.0)) <= max(2 * float(np.finfo(dtype).eps), ROUNDING):
         return np.ascontiguousarray(directions) if arrays.is_numpy(directions) else directions
     step = from_numpy(np.eye(k) - gap / 2, directions)
-    turned = [arrays.to_dtype(step @ block(part), dtype) for part in parts]
+    turned = [arrays.to_dtype(step @ block(chunk), dtype) for chunk in chunks]
     return arrays.namespace(directions).concat(turned, axis=1)
 
 
@@ -394,8 +394,8 @@ class Whitening:
         keep = keep and rows.keeps_scores
         inverse = inverse_deviations(np.ldexp(self.deviations, -self._unit))
         (left, squares, norms, products), S = rows.map_reduce(
-            lambda part: self._sums(part, inverse, scores=scores, keep=keep),
-            lambda one, other: ([a + b for a, b in zip(one[0], other[0], strict=True)], None),
+            lambda block: self._sums(block, inverse, scores=scores, keep=keep),
+            lambda first, other: ([a + b for a, b in zip(first[0], other[0], strict=True)], None),
         )
         left = left / n
         shift = as_float64(self.directions) @ left
@@ -418,11 +418,11 @@ class Whitening:
         # Blocks in the cache are short.
         wide = {} if arrays.is_numpy(rows.like) else {"dtype": xp.float64}
 
-        def of_block(part: slice, C: Any) -> tuple[list[Any], list[tuple[int, Any]]]:
-            weights, kept, products = rows.weights_of(part), [], np.zeros((k, k))
+        def of_block(chunk: slice, C: Any) -> tuple[list[Any], list[tuple[int, Any]]]:
+            weights, kept, products = rows.weights_of(chunk), [], np.zeros((k, k))
             if scores:
                 S = C @ directions.T
-                kept = [(part.start, S)] if keep else []
+                kept = [(chunk.start, S)] if keep else []
                 P = arrays.to_float64(S) * from_numpy(inverse, S)[None, :]
                 P = P if weights is None else P * xp.sqrt(from_numpy(weights, S))[:, None]
                 products = as_float64(P.T @ P)
@@ -435,25 +435,25 @@ class Whitening:
 
             squares = C * C
             norms = as_float64(xp.sum(squares, axis=1))
-            own = np.ones(len(norms)) if weights is None else weights
-            powers = np.array([own @ norms, own @ (norms * norms)])
+            row_weights = np.ones(len(norms)) if weights is None else weights
+            powers = np.array([row_weights @ norms, row_weights @ (norms * norms)])
             # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
             return [column_sums(C), column_sums(squares), powers, products], kept
 
         def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
             totals: list[Any] = []
             results: list[tuple[int, Any]] = []
-            for part, C in view.along(draw, 0, blocks[0].stop):
-                sums, kept = of_block(part, C)
+            for chunk, C in view.along(draw, 0, blocks[0].stop):
+                sums, kept = of_block(chunk, C)
                 totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
                 results += kept
             return totals, results
 
         if arrays.is_numpy(rows.like):
-            results = [of for of in arrays.each_thread(share, blocks) if of[0]]
+            results = [result for result in arrays.each_thread(share, blocks) if result[0]]
         else:
             results = list(view.on_device(of_block, 0))
-        totals = [np.sum(parts, axis=0) for parts in zip(*(f for f, _ in results), strict=True)]
+        totals = [np.sum(terms, axis=0) for terms in zip(*(f for f, _ in results), strict=True)]
         if not keep:
             return totals, None
         # Threads have made blocks in any order.
@@ -857,12 +857,12 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         rows = self._rows(X, expected=table.Expected())
         self._require_columns(rows, self._width, "whitened values")
         mapping = self._whitening()
-        back = rows.mapped(lambda part: mapping.undo(part.in_memory()), self.n_features_in_)
+        back = rows.mapped(lambda block: mapping.undo(block.in_memory()), self.n_features_in_)
         return self._as_fitted(back)
 
     def _mapped(self, rows: Rows, scores: Any = None) -> RealArray:
         mapping, shape = self._whitening(), rows.picture_shape
-        Z = rows.mapped(lambda part: mapping.apply(part, scores), self._width)
+        Z = rows.mapped(lambda block: mapping.apply(block, scores), self._width)
         result: RealArray = Z if shape is None or self._reduces else arrays.as_pictures(Z, shape)
         return result
 
@@ -933,12 +933,12 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         """
         self._require_few("cross_correlation_")
         covariance = self.cross_covariance_
-        own = np.sqrt(np.maximum(np.sum(covariance * self.whitening_matrix_, axis=1), 0.0))
+        deviations = np.sqrt(np.maximum(np.sum(covariance * self.whitening_matrix_, axis=1), 0.0))
         theirs, constant = np.sqrt(as_float64(self.variances_)), arrays.to_numpy(self.constant_features_)
         theirs[constant] = 0.0
         if not self._reduces:
-            own[constant] = 0.0
-        outer = own[:, None] * theirs[None, :]
+            deviations[constant] = 0.0
+        outer = deviations[:, None] * theirs[None, :]
         return np.where(outer > 0, covariance / np.where(outer > 0, outer, 1.0), 0.0)
 
     def _require_few(self, name: str) -> None:

@@ -55,17 +55,17 @@ def as_document(whole: Explanation) -> bytes:
     return content.getvalue()
 
 
-def _add_parts(document: Any, parts: Iterable[Any], figures: Figures, level: str) -> None:
-    for part in flat(parts):
-        if isinstance(part, str):
-            _add_lines(document, part, level)
-        elif isinstance(part, Drawing):
-            _add_figure(document, figures.drawing(part))
-        elif isinstance(part, Grid) and not part.more:
-            _add_lines(document, part.caption)
-            _add_table(document, part)
-        elif isinstance(part, Code) and not part.more:
-            run = document.add_paragraph().add_run(checks.shown_lines(part.lines))
+def _add_parts(document: Any, contents: Iterable[Any], figures: Figures, level: str) -> None:
+    for content in flat(contents):
+        if isinstance(content, str):
+            _add_lines(document, content, level)
+        elif isinstance(content, Drawing):
+            _add_figure(document, figures.drawing(content))
+        elif isinstance(content, Grid) and not content.more:
+            _add_lines(document, content.caption)
+            _add_table(document, content)
+        elif isinstance(content, Code) and not content.more:
+            run = document.add_paragraph().add_run(checks.shown_lines(content.lines))
             run.font.name, run.font.size = MONOSPACED, Pt(SMALL)
 
 
@@ -83,10 +83,10 @@ def _add_lines(document: Any, line: str, level: str = "") -> None:
     paragraph = document.add_paragraph(style=style)
     strong = STRONG.match(words)
     texts = CODE.split(checks.shown(strong[1] if strong else words.removeprefix("- ")))
-    for place, text in enumerate(texts):
-        if place % 3 != 1:  # a fence
-            run = paragraph.add_run(text if place % 3 else text.replace(r"\`", "`"))
-            run.font.name = MONOSPACED if place % 3 else None
+    for number, text in enumerate(texts):
+        if number % 3 != 1:  # a fence
+            run = paragraph.add_run(text if number % 3 else text.replace(r"\`", "`"))
+            run.font.name = MONOSPACED if number % 3 else None
             run.bold = bool(strong) or None
             run.font.color.rgb = COLOURS[level] if strong else None
 

@@ -197,8 +197,8 @@ def largest_loadings(model: Any, count: int, most: int = 3) -> list[str]:
 
 def _padded(values: Any, k: int) -> list[Any]:
     # Components beyond the rank complete the basis and are not eigenpairs that anyone computed.
-    known = list(values[:k])
-    return known + [None] * (k - len(known))
+    computed = list(values[:k])
+    return computed + [None] * (k - len(computed))
 
 
 def size_text(columns: int, picture_shape: Any) -> str:
@@ -256,10 +256,10 @@ def in_brief(model: Any) -> str:
     centred = getattr(model, "center", True)
     what = "variance" if centred else "energy (second moments: no mean was subtracted)"
     number, share = most_of(ratios)
-    part = f"{percent(share)} of the {what}{where_text(model)}"
+    share_text = f"{percent(share)} of the {what}{where_text(model)}"
     if number == len(ratios):
-        return f"{result}, {part}."
-    return f"{result}; the first {'one has' if number == 1 else f'{number} have'} {part}."
+        return f"{result}, {share_text}."
+    return f"{result}; the first {'one has' if number == 1 else f'{number} have'} {share_text}."
 
 
 def model_facts(model: Any) -> dict[str, Any]:
@@ -367,6 +367,6 @@ def audit_facts(report: Any) -> dict[str, Any]:
 
 def _steps(validity: Any) -> dict[str, dict[str, str]]:
     """Return the steps of a proof by their expressions, each after those that it uses."""
-    below = {name: step for part in validity.parts for name, step in _steps(part).items()}
+    below = {name: step for inner in validity.parts for name, step in _steps(inner).items()}
     step = {"expression": validity.formula, "status": validity.status, "reason": validity.reason}
     return below | {validity.formula: step}

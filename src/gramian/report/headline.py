@@ -92,15 +92,15 @@ def headline(
     PC1 (97.20 % of the variance) rises with `x0`.
     """
     k = int(model.n_components_)
-    known = table is not None and scores is not None and len(scores) == table.values.shape[0]
-    Z = as_float64(scores) if known and k else np.empty((0, 0))
+    has_scores = table is not None and scores is not None and len(scores) == table.values.shape[0]
+    Z = as_float64(scores) if has_scores and k else np.empty((0, 0))
     ratios = shares_of(model)
     varying = k if ratios is None else int((ratios > 0).sum())
     tests = (_groups, _time, _pictures, _clusters, _noise) if varying else ()
     first = next(filter(None, (test(model, table, Z, diagnosis) for test in tests)), None)
     described = min(DESCRIBED, varying) if first is None else 0 if first.kind == "noise" else 1
     axis = column_axis(feature_names_of(model)) if model.model_kind.linear and described else None
-    about = tuple(f"{_about(model, place, axis)}." for place in range(described))
+    about = tuple(f"{_about(model, index, axis)}." for index in range(described))
     if table is not None and len(Z) and about and DEPTH in table.metadata:
         about += _of_depth(table.metadata[DEPTH], Z)
     if first is None:
@@ -124,32 +124,34 @@ def _groups(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis
     if result is None:
         return None
     result = replace(result, whole=result.whole and len(some) == len(Z))
-    of = f"groups of {_name(title)}" if title else "groups"
+    groups = f"groups of {_name(title)}" if title else "groups"
     if result.component is not None and result.group:
         by = _by(model, result, texts, table, some)
-        said = f"PC{result.component + 1} separates {_sides(result, of)}{by}."
+        sentence = f"PC{result.component + 1} separates {_sides(result, groups)}{by}."
     elif result.p > UNTOLD:
         which = "this component" if min(COMPONENTS, int(model.n_components_)) == 1 else "the first components"
-        said = f"The {of} are not told apart by {which}."
+        sentence = f"The {groups} are not told apart by {which}."
     elif result.p > CHANCE:
         return None
     else:
         shares = _rounded(result.right), _rounded(result.chance)
         rates = f"right for {shares[0]} of left-out rows, and for {shares[1]} by chance"
         along = "" if result.component is None else f" along PC{result.component + 1}"
-        said = f"The {of} overlap{along and f', least{along}'} (the nearest group is {rates})."
+        sentence = f"The {groups} overlap{along and f', least{along}'} (the nearest group is {rates})."
         if result.least >= APART:
-            said = f"The {of} are told apart by several components together: the nearest group is {rates}."
-    return Headline("groups", (said,), pair=result.pair, evidence=result)
+            sentence = (
+                f"The {groups} are told apart by several components together: the nearest group is {rates}."
+            )
+    return Headline("groups", (sentence,), pair=result.pair, evidence=result)
 
 
-def _sides(result: Separation, of: str) -> str:
+def _sides(result: Separation, groups: str) -> str:
     """Return the groups on either side of a component."""
     sides = [_and([_name(name) for name in side[:COLUMNS]]) for side in (result.group, result.others)]
     if len(result.others) > COLUMNS:
         sides[1] = f"the {len(result.others)} other groups"
     if len(result.group) > COLUMNS:
-        sides[0] = f"{len(result.group)} {of}"
+        sides[0] = f"{len(result.group)} {groups}"
     return f"{sides[0]} from {sides[1]}"
 
 
@@ -179,8 +181,8 @@ def _columns_of(model: Any, direction: FloatArray | None, table: Table, sides: S
         ("larger", [j for j in largest if direction[j] > 0]),
         ("smaller", [j for j in largest if direction[j] < 0]),
     )
-    parts = [f"a {word} {_and([_name(names[j]) for j in some])}" for word, some in sized if some]
-    return f", by {' and '.join(parts)}" if parts else ""
+    clauses = [f"a {word} {_and([_name(names[j]) for j in some])}" for word, some in sized if some]
+    return f", by {' and '.join(clauses)}" if clauses else ""
 
 
 def _means(X: npt.NDArray[Any]) -> FloatArray:
@@ -201,15 +203,17 @@ def _time(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis |
     lasts = f" and lasts {_lasting(found.seconds)}" if found.seconds >= 1 else ""
     both = " and " in found.statistic
     verb, limit = ("reach", "their limits") if both else ("reaches", "its limit")
-    said = (
+    sentence = (
         f"As in the first half of the rows until {found.last}; then {_name(found.column)} leaves the pattern "
         f"of the others: it begins at {found.start}{lasts} ({found.statistic} {verb} "
         f"{found.excess:.2g} times {limit})."
     )
     if found.set_back:
-        said += f" The clock goes back an hour at {found.set_back}: rows are taken in the order of the file."
+        sentence += (
+            f" The clock goes back an hour at {found.set_back}: rows are taken in the order of the file."
+        )
     more = f"{counted(found.further, 'later event')} in the control chart." if found.further else ""
-    return Headline("time", (said, *filter(None, [more])), "control-chart", evidence=found)
+    return Headline("time", (sentence, *filter(None, [more])), "control-chart", evidence=found)
 
 
 def _lasting(seconds: float) -> str:
@@ -218,19 +222,19 @@ def _lasting(seconds: float) -> str:
     if not minutes:
         return counted(round(seconds), "second")
     sizes = (("day", minutes // 1440), ("hour", minutes // 60 % 24), ("minute", minutes % 60))
-    parts = [counted(size, unit) for unit, size in sizes]
+    units = [counted(size, unit) for unit, size in sizes]
     first = next(i for i, (_, size) in enumerate(sizes) if size)
-    return " ".join(part for part, (_, size) in zip(parts, sizes, strict=True) if size) if first else parts[0]
+    return " ".join(unit for unit, (_, size) in zip(units, sizes, strict=True) if size) if first else units[0]
 
 
 def _noise(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
     """Say that no direction has more variance than unrelated columns would give it."""
     if diagnosis is None or "no-signal" not in diagnosis.codes:
         return None
-    said = (
+    sentence = (
         f"These {counted(model.n_samples_, 'row')} show no direction that unrelated columns would not show."
     )
-    return Headline("noise", (said,), "scree")
+    return Headline("noise", (sentence,), "scree")
 
 
 def _pictures(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
@@ -239,11 +243,11 @@ def _pictures(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnos
     if getattr(model, "picture_shape_", None) is None or not model.model_kind.linear or ratios is None:
         return None
     lost = np.sqrt(max(0.0, 1.0 - float(ratios.sum())))
-    said = (
+    sentence = (
         f"{counted(model.n_components_, 'component')} rebuild a picture of the fit up to {percent(lost)} of "
         "its difference from the mean picture (root mean square)."
     )
-    return Headline("pictures", (said,), "components")
+    return Headline("pictures", (sentence,), "components")
 
 
 def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
@@ -271,13 +275,13 @@ def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnos
         if same and chosen:  # a column that has two values is found by whoever looks for a direction
             return None
     along = f"{_and([f'PC{j + 1}' for j in sorted(largest)])}{' together' * (len(largest) > 1)}"
-    said = (
+    sentence = (
         f"The rows form at least two groups along {along}, of {len(Z) - group.sum():,} and {group.sum():,}"
         f"{why and f': {why}'} (rows of one group look like this in fewer than 1 of 100 tables)."
     )
     pair = (largest[0] + 1, largest[1] + 1) if len(largest) > 1 else (largest[0] + 1, 1)
     pair = (1, 2) if max(largest[:2]) < 2 else pair
-    return Headline("clusters", (said,), pair=pair, evidence=found)
+    return Headline("clusters", (sentence,), pair=pair, evidence=found)
 
 
 def _is_split(x: npt.NDArray[Any], group: npt.NDArray[np.bool_]) -> bool:
@@ -288,27 +292,27 @@ def _is_split(x: npt.NDArray[Any], group: npt.NDArray[np.bool_]) -> bool:
 # ------------------------------------------------------------------ components
 
 
-def _about(model: Any, place: int, axis: Any) -> str:
+def _about(model: Any, index: int, axis: Any) -> str:
     """Return the share of a component, and the columns of its largest loadings, or their curve on an axis."""
-    name, ratios = component_names(place + 1)[place], shares_of(model)
-    share = "" if ratios is None else f"{percent(float(ratios[place]))} of the variance{where_text(model)}"
+    name, ratios = component_names(index + 1)[index], shares_of(model)
+    share = "" if ratios is None else f"{percent(float(ratios[index]))} of the variance{where_text(model)}"
     if not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
         return f"{name} explains {share}" if share else f"{name} has no known share of the variance"
-    direction, names = as_float64(model.components_)[place], feature_names_of(model)
-    of = f"{name} ({share})" if share else name
+    direction, names = as_float64(model.components_)[index], feature_names_of(model)
+    subject = f"{name} ({share})" if share else name
     if len(names) > COLUMNS and direction.min() >= RELATIVE * direction.max():
-        return f"{of} is an overall size: all {len(names)} columns rise together"
+        return f"{subject} is an overall size: all {len(names)} columns rise together"
     if axis is not None and len(names) > COLUMNS and (curve := _along(direction, axis[0], names)):
-        return f"{of} {curve}"
+        return f"{subject} {curve}"
     order = np.argsort(-np.abs(direction).round(6), kind="stable")
     strong = order[np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])]
     large, opposite = strong[:COLUMNS], strong[direction[strong] * direction[strong[0]] < 0][:1]
     if len(opposite) and not np.isin(opposite, large).any():
         large = np.append(large[:-1], opposite)  # the strongest column of the other sign has a place
     verbs = (("rises with", large[direction[large] > 0]), ("falls with", large[direction[large] < 0]))
-    said = [f"{verb} {_and([_name(names[j]) for j in some])}" for verb, some in verbs if len(some)]
+    clauses = [f"{verb} {_and([_name(names[j]) for j in some])}" for verb, some in verbs if len(some)]
     pause = " and " if len(large) == 2 else ", and "
-    return f"{of} {pause.join(said)}"
+    return f"{subject} {pause.join(clauses)}"
 
 
 def _of_depth(depths: FloatArray, Z: FloatArray) -> tuple[str, ...]:
@@ -317,16 +321,16 @@ def _of_depth(depths: FloatArray, Z: FloatArray) -> tuple[str, ...]:
     if isinstance(found, str):
         return ()
     r2 = float(found.r2[0])
-    said = "follows" if r2 >= FOLLOWED else "depends in part on" if found.p[0] < LEVEL else "does not follow"
-    return (f"PC1 {said} the depth of counting, the sums of rows (r2 = {r2:.2f}).",)
+    verb = "follows" if r2 >= FOLLOWED else "depends in part on" if found.p[0] < LEVEL else "does not follow"
+    return (f"PC1 {verb} the depth of counting, the sums of rows (r2 = {r2:.2f}).",)
 
 
-def _along(direction: FloatArray, places: FloatArray, names: list[str]) -> str:
+def _along(direction: FloatArray, axis: FloatArray, names: list[str]) -> str:
     """Return what a curve of loadings along an axis is: a slope, or peaks; "" where it is neither."""
-    if abs(float(np.corrcoef(direction, places)[0, 1])) >= STRAIGHT:
+    if abs(float(np.corrcoef(direction, axis)[0, 1])) >= STRAIGHT:
         first, last = (names[0], names[-1]) if direction[0] < direction[-1] else (names[-1], names[0])
         return f"is a slope: it rises steadily from {_name(first)} to {_name(last)}"
-    said = []
+    clauses = []
     from scipy.signal import find_peaks  # whose import takes a twentieth of a fit
 
     for sign, word in ((1, "peaks"), (-1, "dips")):
@@ -335,8 +339,8 @@ def _along(direction: FloatArray, places: FloatArray, names: list[str]) -> str:
         high = [j for j in tops if ends[j] >= RELATIVE * np.abs(direction).max()]
         high = sorted(high, key=lambda j: -ends[j])[:PEAKS]
         if high:
-            said.append(f"{word} at {_and([_name(names[j - 1]) for j in high])}")
-    return " and ".join(said)
+            clauses.append(f"{word} at {_and([_name(names[j - 1]) for j in high])}")
+    return " and ".join(clauses)
 
 
 def _rounded(share: float) -> str:

@@ -39,8 +39,8 @@ def report_page(fitted: Fitted) -> str:
 def as_page(whole: Explanation, drawn: Mapping[str, Any] | None = None) -> str:
     """Return a report as HTML, with the figures that were drawn before, by name."""
     figures = Figures(drawn)
-    first = [_section(one, as_html(one.parts, figures)) for one in whole.first]
-    pages = [(one.title, as_html(one.parts, figures)) for one in whole.sections]
+    first = [_section(section, as_html(section.parts, figures)) for section in whole.first]
+    pages = [(section.title, as_html(section.parts, figures)) for section in whole.sections]
     head = [f"<h1>{text(whole.title)}</h1>", f'<p class="lead">{text(whole.findings)}</p>', *first]
     notes = (f'<p class="soft">{text(note)}</p>' for note in figures.notes)
     template = Template(files("gramian.report").joinpath("page.html").read_text(encoding="utf-8"))
@@ -54,26 +54,28 @@ def as_page(whole: Explanation, drawn: Mapping[str, Any] | None = None) -> str:
     )
 
 
-def as_html(parts: Iterable[Part], figures: Figures) -> str:
+def as_html(contents: Iterable[Part], figures: Figures) -> str:
     """Return parts of a section as HTML."""
     blocks, lines = list[str](), list[str]()
-    for part in (*parts, None):
-        if isinstance(part, str):
-            lines.append(part)
+    for content in (*contents, None):
+        if isinstance(content, str):
+            lines.append(content)
             continue
         blocks += [paragraphs(lines)] if lines else []
         lines = []
-        if isinstance(part, Grid):
-            blocks.append(table(part))
-        elif isinstance(part, Code):
-            pre = f"<pre>{escaped(part.lines)}</pre>"
-            blocks.append(_folded(part.more, pre) if part.more else pre)
-        elif isinstance(part, Drawing):
-            blocks.append(figures.show(part))
-        elif isinstance(part, Beside):
+        if isinstance(content, Grid):
+            blocks.append(table(content))
+        elif isinstance(content, Code):
+            pre = f"<pre>{escaped(content.lines)}</pre>"
+            blocks.append(_folded(content.more, pre) if content.more else pre)
+        elif isinstance(content, Drawing):
+            blocks.append(figures.show(content))
+        elif isinstance(content, Beside):
             cells = [
-                f"<div>{as_html(one, figures)}</div>" if isinstance(one, tuple) else as_html([one], figures)
-                for one in part.parts
+                f"<div>{as_html(inner, figures)}</div>"
+                if isinstance(inner, tuple)
+                else as_html([inner], figures)
+                for inner in content.parts
             ]
             inside = "\n".join(filter(None, cells))
             blocks += [f'<div class="figures">{inside}</div>'] if inside else []
@@ -164,20 +166,20 @@ def name(value: object) -> str:
 
 def paragraphs(lines: Iterable[str]) -> str:
     """Return the Markdown of summaries as HTML: sentences and nested lists."""
-    parts, items = list[str](), list[str]()
+    result, items = list[str](), list[str]()
     for line in [*lines, ""]:
         words = line.lstrip()
         if words.startswith("### "):
-            parts.append(f"<h3>{text(words[4:])}</h3>")
+            result.append(f"<h3>{text(words[4:])}</h3>")
             continue
         depth = min((len(line) - len(words)) // 2, 3)
         if words.startswith("- ") or depth:
             items.append(f'<li class="in{depth}">{text(words.removeprefix("- "))}</li>')
             continue
-        parts += ["<ul>", *items, "</ul>"] if items else []
+        result += ["<ul>", *items, "</ul>"] if items else []
         items = []
-        parts += [f"<p>{text(words)}</p>"] if words else []
-    return "\n".join(parts)
+        result += [f"<p>{text(words)}</p>"] if words else []
+    return "\n".join(result)
 
 
 def table(cells: Grid) -> str:
@@ -192,12 +194,15 @@ def table(cells: Grid) -> str:
     names = [f' data-of="{escaped(title)}"' if stacks and title else "" for title in cells.heads]
     columns = list(zip(cells.kinds, names, strict=True))
     rows = (zip(row, columns, strict=True) for row in cells.rows)
-    lines = ("".join(f"<td{classes[k]}{of}>{show[k](cell)}</td>" for cell, (k, of) in row) for row in rows)
+    lines = (
+        "".join(f"<td{classes[k]}{attribute}>{show[k](cell)}</td>" for cell, (k, attribute) in row)
+        for row in rows
+    )
     inside = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    said = f'<p class="soft">{text(cells.caption)}</p>' if cells.caption else ""
+    caption = f'<p class="soft">{text(cells.caption)}</p>' if cells.caption else ""
     stacked = ' class="stack"' if stacks else ""
     body = f"<thead><tr>{titles}</tr></thead><tbody>\n{inside}\n</tbody>"
-    whole = f'<div>{said}<div class="wide"><table{stacked}>{body}</table></div></div>'
+    whole = f'<div>{caption}<div class="wide"><table{stacked}>{body}</table></div></div>'
     return _folded(cells.more, whole) if cells.more else whole
 
 

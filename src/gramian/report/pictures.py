@@ -91,15 +91,15 @@ def write_picture_folder(
     names = picture_names(row_names(table)[1])
     chosen, edges = evenly(len(names), COMPARED), grey_limits(table)
     shown = [grey(table.values[index], *edges) for index in chosen]
-    with atomic_folder(folder, last=listing) as place:
+    with atomic_folder(folder, last=listing) as path:
         for index, (name, pixels) in enumerate(zip(names, pictures, strict=True)):
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            Picture(pixels).save(place / name)
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            Picture(pixels).save(path / name)
             if index in chosen:
                 shown.append(pixels)
         texts = [names[index].removesuffix(".png") for index in chosen] + list(captions(chosen))
-        contact_sheet(shown, texts, columns=len(chosen)).save(place / SHEET)
-        write_table(place / listing, {"picture": names, **about()}, "csv")
+        contact_sheet(shown, texts, columns=len(chosen)).save(path / SHEET)
+        write_table(path / listing, {"picture": names, **about()}, "csv")
     return len(names) + 2
 
 
@@ -126,8 +126,8 @@ def picture_names(names: Sequence[Any]) -> list[str]:
 
 
 def _safe(name: str) -> str:
-    parts = [re.sub(r'[<>:"|?*\x00-\x1f]', "_", part) for part in re.split(r"[/\\]", name)]
-    path = PurePosixPath(*([part.strip() for part in parts if part.strip(". ")] or ["picture"]))
+    pieces = [re.sub(r'[<>:"|?*\x00-\x1f]', "_", piece) for piece in re.split(r"[/\\]", name)]
+    path = PurePosixPath(*([piece.strip() for piece in pieces if piece.strip(". ")] or ["picture"]))
     return (path.with_suffix("") if path.suffix.lower() in PICTURE_SUFFIXES else path).as_posix()
 
 
@@ -155,8 +155,8 @@ class Errors:
         """Add a block of rows."""
         original = as_float64(original)
         # Observed entries only; NaN for rows of which none is reconstructed.
-        known = ~np.isnan(original)
-        distances, sizes = np.where(known, original - back, 0.0), np.where(known, original - self.center, 0.0)
+        there = ~np.isnan(original)
+        distances, sizes = np.where(there, original - back, 0.0), np.where(there, original - self.center, 0.0)
         nothing = np.isnan(back).any(axis=1)
         self.squares.extend(np.where(nothing, np.nan, np.sum(distances**2, axis=1)))
         self.sizes.extend(np.linalg.norm(sizes, axis=1))
@@ -211,7 +211,7 @@ def rebuilt(
     rows : slice
     back : ndarray of shape (rows, n_features)
     """
-    for part, piece in pieces_of(table, limit):
+    for chunk, piece in pieces_of(table, limit):
         if result is None:
             scores = np.array(model.transform(piece))
             scores[:, count:] = 0
@@ -220,4 +220,4 @@ def rebuilt(
             back = np.asarray(model.inverse_transform(scores[rows]) if result is None else result[rows])
             back = back.reshape(rows.stop - rows.start, -1)
             errors.add(dense(values[rows]), back)
-            yield slice(part.start + rows.start, part.start + rows.stop), back
+            yield slice(chunk.start + rows.start, chunk.start + rows.stop), back

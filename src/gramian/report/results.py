@@ -88,11 +88,11 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
         Also write the report for a browser.
     """
     check_folder(folder)
-    with atomic_folder(folder, own_files(folder), last=PAGE) as place:
-        written = Written(place, fitted.format)
+    with atomic_folder(folder, own_files(folder), last=PAGE) as target:
+        written = Written(target, fitted.format)
         written.add(MODEL, fitted.model.save)
-        known = _write_scores(written, fitted)
-        whole = sections.explanation(fitted, known=None if report else known)
+        survey = _write_scores(written, fitted)
+        whole = sections.explanation(fitted, known=None if report else survey)
         _write_tables(written, fitted)
         drawn = _write_figures(written, whole)
         linear = fitted.model.model_kind.linear and fitted.model.n_components_
@@ -100,7 +100,7 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
             _write_pictures(written, fitted)
         if report:
             written.add(REPORT, lambda path: page.write_text(path, page.as_page(whole, drawn)))
-        with atomic_write(place / PAGE) as file:
+        with atomic_write(target / PAGE) as file:
             file.write(summary_page(fitted, whole, written.files, written.notes).encode())
     return replace(written, folder=folder, files=[*written.files, PAGE])
 
@@ -119,30 +119,32 @@ def summary_page(fitted: Fitted, whole: Explanation, files: Sequence[str], notes
     """Return the summary as Markdown, with links to ``files`` in the same folder and ``notes`` about them."""
     lines = [f"# {facts.method_name(fitted.model)} of {sentences.quoted(fitted.table.source)}"]
     lines += ["", whole.findings] if whole.findings else []
-    inside = {one.title: as_markdown(one.parts, files) for one in (*whole.first, *whole.sections)}
-    for title, parts in (inside | {"Files": _files(fitted, files, notes)}).items():
-        lines += [*(["", f"## {title}"] if title else []), "", *parts] if parts else []
+    inside = {section.title: as_markdown(section.parts, files) for section in (*whole.first, *whole.sections)}
+    for title, contents in (inside | {"Files": _files(fitted, files, notes)}).items():
+        lines += [*(["", f"## {title}"] if title else []), "", *contents] if contents else []
     return shown_lines("\n".join(lines)) + "\n"
 
 
-def as_markdown(parts: Iterable[sections.Part], files: Sequence[str]) -> list[str]:
+def as_markdown(contents: Iterable[sections.Part], files: Sequence[str]) -> list[str]:
     """Return parts of a section as lines of Markdown; figures and long tables are links to files."""
     lines = [""]
-    for part in sections.flat(parts):
-        if isinstance(part, str):
-            apart = part and lines[-1] and (lines[-1][0] == "|" or not part.startswith((" ", "- ")))
-            lines += ["", part] if apart else [part]
-        elif isinstance(part, sections.Drawing):
-            named = next((name for name in files if name in (f"{part.name}.svg", f"{part.name}.png")), "")
-            lines += ["", f"![{page.TITLES[part.name]}]({named})"] if named else []
-        elif isinstance(part, sections.Code):
-            lines += [] if part.more else ["", f"```{part.language}", part.lines, "```"]
-        elif part.more:
-            named = next((name for name in files if part.file and name.startswith(part.file)), "")
-            lines += ["", f"{part.more}: [{named}]({named})"] if named else []
+    for content in sections.flat(contents):
+        if isinstance(content, str):
+            apart = content and lines[-1] and (lines[-1][0] == "|" or not content.startswith((" ", "- ")))
+            lines += ["", content] if apart else [content]
+        elif isinstance(content, sections.Drawing):
+            named = next(
+                (name for name in files if name in (f"{content.name}.svg", f"{content.name}.png")), ""
+            )
+            lines += ["", f"![{page.TITLES[content.name]}]({named})"] if named else []
+        elif isinstance(content, sections.Code):
+            lines += [] if content.more else ["", f"```{content.language}", content.lines, "```"]
+        elif content.more:
+            named = next((name for name in files if content.file and name.startswith(content.file)), "")
+            lines += ["", f"{content.more}: [{named}]({named})"] if named else []
         else:
-            lines += ["", part.caption] if part.caption else []
-            lines += ["", *part.markdown().splitlines()]
+            lines += ["", content.caption] if content.caption else []
+            lines += ["", *content.markdown().splitlines()]
     while lines and not lines[0]:
         del lines[0]
     return lines
@@ -198,12 +200,12 @@ def _write_figures(written: Written, whole: Explanation) -> dict[str, Any]:
     drawn = dict[str, Any]()
     try:
         both = (*whole.first, *whole.sections)
-        for drawing in sections.flat(part for section in both for part in section.parts):
+        for drawing in sections.flat(content for section in both for content in section.parts):
             if isinstance(drawing, sections.Drawing) and drawing.name in DRAWN:
                 name = f"{drawing.name}.svg"
                 if name not in written.files:
-                    drawn[drawing.name] = one = page.drawn(drawing)
-                    written.add(name, partial(page.write_text, text=one.content.decode()))
+                    drawn[drawing.name] = figure = page.drawn(drawing)
+                    written.add(name, partial(page.write_text, text=figure.content.decode()))
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
     return drawn

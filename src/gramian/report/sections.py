@@ -127,27 +127,29 @@ class Survey:
     repeated: int | None = None
 
 
-def flat(parts: Iterable[Any]) -> Iterator[str | Grid | Code | Drawing]:
+def flat(contents: Iterable[Any]) -> Iterator[str | Grid | Code | Drawing]:
     """Yield parts one after the other, also those beside each other."""
-    for part in parts:
-        if isinstance(part, Beside | tuple):
-            yield from flat(part if isinstance(part, tuple) else part.parts)
+    for content in contents:
+        if isinstance(content, Beside | tuple):
+            yield from flat(content if isinstance(content, tuple) else content.parts)
         else:
-            yield part
+            yield content
 
 
 def as_json(whole: Explanation) -> dict[str, Any]:
     """Return an explanation as values for JSON; figures by their names."""
 
-    def value(part: Any) -> Any:
-        if isinstance(part, Grid):
-            return {"caption": part.caption or part.more, "heads": part.heads, "rows": part.rows}
-        if isinstance(part, Code):
-            return {"code": part.lines}
-        return {"figure": part.name} if isinstance(part, Drawing) else part
+    def value(content: Any) -> Any:
+        if isinstance(content, Grid):
+            return {"caption": content.caption or content.more, "heads": content.heads, "rows": content.rows}
+        if isinstance(content, Code):
+            return {"code": content.lines}
+        return {"figure": content.name} if isinstance(content, Drawing) else content
 
     def values(sections: Iterable[Section]) -> list[dict[str, Any]]:
-        return [{"title": one.title, "parts": list(map(value, flat(one.parts)))} for one in sections]
+        return [
+            {"title": section.title, "parts": list(map(value, flat(section.parts)))} for section in sections
+        ]
 
     facts = {"first": values(whole.first), "sections": values(whole.sections)}
     return vars(whole) | {"trust": vars(whole.trust)} | facts
@@ -172,7 +174,7 @@ def explanation(
 
 def _sections(made: Mapping[str, Callable[[], Iterable[Part]]]) -> tuple[Section, ...]:
     """Return the sections that are not empty."""
-    return tuple(Section(title, parts) for title, make in made.items() if (parts := (*make(),)))
+    return tuple(Section(title, contents) for title, make in made.items() if (contents := (*make(),)))
 
 
 class _Explained:
@@ -256,10 +258,10 @@ class _Explained:
 
     def _scores(self, pair: tuple[int, int]) -> Drawing:
         assert self.survey is not None
-        table, shown, known = self.table, self.survey.shown, {"mapped": self.survey.scores}
+        table, shown, options = self.table, self.survey.shown, {"mapped": self.survey.scores}
         table = table if shown is None else replace(table, **table.labels_at(shown))
-        known |= {"components": pair} if pair != (1, 2) else {}
-        return Drawing("scores", lambda: figures.scores(self.model, table, **known))
+        options |= {"components": pair} if pair != (1, 2) else {}
+        return Drawing("scores", lambda: figures.scores(self.model, table, **options))
 
     def _components(self) -> Drawing:
         if self.pictures:
@@ -268,7 +270,9 @@ class _Explained:
 
     def _beside(self, *drawn: Drawing) -> Beside:
         """Return figures beside each other, without the one of the first page."""
-        return Beside(tuple(one for one in drawn if self.figure is None or one.name != self.figure.name))
+        return Beside(
+            tuple(drawing for drawing in drawn if self.figure is None or drawing.name != self.figure.name)
+        )
 
     def groups(self) -> Iterable[Part]:
         """Yield the means of the groups in the columns where they differ most."""
@@ -282,15 +286,16 @@ class _Explained:
             return
         names, p = feature_names_of(self.model), np.where(np.isfinite(found.p), found.p, 1.0)
         differ = adjusted(p) < LEVEL
-        of = f"the groups of {sentences.quoted(table.label_name)}" if table.label_name else "the groups"
+        groups = f"the groups of {sentences.quoted(table.label_name)}" if table.label_name else "the groups"
         if not differ.any():
-            yield f"The means of {of} differ in no column by more than chance."
+            yield f"The means of {groups} differ in no column by more than chance."
             return
         order = [j for j in np.argsort(-found.r2, kind="stable") if differ[j]][:FEW]
         means = np.stack([X[texts == kind].mean(axis=0) for kind in kinds], axis=1)
         rows = [(names[j], *map(number, means[j]), f"{100 * found.r2[j]:.0f} %") for j in order]
         many = f"{differ.sum():,} of {counted(len(names), 'column')}"
-        yield f"The means of {of} differ by more than chance in {many}. Most, of the values as analysed, in:"
+        differing = f"The means of {groups} differ by more than chance in {many}"
+        yield f"{differing}. Most, of the values as analysed, in:"
         heads = ("column", *(shortened(kind, NAME) for kind in kinds), "variance between groups")
         yield Grid(heads, rows, kinds="r" + "n" * (len(kinds) + 1))
 
@@ -304,8 +309,8 @@ class _Explained:
         explained = []
         with suppress(UnavailableError):  # a kernel without derivatives
             explained = unusual_rows(monitor_of(self.fitted.model), self.table, result, EXPLAINED)
-        why = (" ".join([one.sentence, *(f"{cause}." for cause in one.causes)]) for one in explained)
-        yield from (f"- {sentences.literal(one)}" for one in why)
+        why = (" ".join([reason.sentence, *(f"{cause}." for cause in reason.causes)]) for reason in explained)
+        yield from (f"- {sentences.literal(reason)}" for reason in why)
         if explained and self.table.row_names is None:
             yield from ("", "Rows are counted from 0.")
 
@@ -352,8 +357,8 @@ class _Explained:
         loadings = as_float64(model.components_[: min(LOADED, self.k, max(1, model.rank_))]).T
         top = np.argsort(-np.abs(loadings).max(axis=1).round(6), kind="stable")[:TOP]
         rows = [(names[j], *(f"{loading:+z.3f}" for loading in loadings[j])) for j in top]
-        of = "" if len(rows) == len(names) else f" of the {len(rows)} columns with the largest"
-        yield f"Loadings (entries of unit vectors){of}:"
+        subset = "" if len(rows) == len(names) else f" of the {len(rows)} columns with the largest"
+        yield f"Loadings (entries of unit vectors){subset}:"
         yield Grid(("column", *component_names(loadings.shape[1])), rows, kinds="r" + "n" * loadings.shape[1])
 
     def metadata(self) -> Iterable[Part]:
@@ -417,7 +422,7 @@ class _Explained:
         model, seen = self.model, self.survey
         if self.table is not None:
             yield from sentences.data_lines(self.table)
-            yield from sentences.as_items(f"Option: {one}" for one in self.table.origin.asked)
+            yield from sentences.as_items(f"Option: {option}" for option in self.table.origin.asked)
         else:
             rows = counted(model.n_samples_, "row")
             yield f"- Fitted on {rows} x {model_size(model)}; the model file does not contain the data"
@@ -429,8 +434,8 @@ class _Explained:
             which = "" if self.pictures else f": {sentences.literal(listed(names[j] for j in constant))}"
             yield f"- Constant: {counted(constant.size, 'column')}, which no component uses{which}"
         if seen is not None and seen.repeated is not None:
-            said = counted(seen.repeated, "row is a duplicate", "rows are duplicates")
-            yield f"- {said} of an earlier row" if seen.repeated else "- There are no duplicate rows"
+            duplicates = counted(seen.repeated, "row is a duplicate", "rows are duplicates")
+            yield f"- {duplicates} of an earlier row" if seen.repeated else "- There are no duplicate rows"
         yield from sentences.as_items(getattr(self.given, "notes_", ()))
 
     def exactness(self) -> Iterable[Part]:
@@ -480,16 +485,16 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
     """
     n, statistics = table.values.shape[0], None
     if can_be_monitored(model):
-        given = model if monitor is None else monitor
+        watched = model if monitor is None else monitor
         with ignoring(DiagnosticWarning):  # no events are shown, for which the order of rows matters
-            statistics = monitor_of(given, table).statistics(table, rows="auto")
+            statistics = monitor_of(watched, table).statistics(table, rows="auto")
     kept = np.array(evenly(n, MOST_DRAWN))
     drawn = []
     different: set[int] = set()
-    for part, piece in pieces_of(table, limit):
-        scores = np.asarray(model.transform(piece)).reshape(part.stop - part.start, -1)
-        first, last = np.searchsorted(kept, [part.start, part.stop])
-        drawn.append(scores[kept[first:last] - part.start, :MOST_SCORES])
+    for chunk, piece in pieces_of(table, limit):
+        scores = np.asarray(model.transform(piece)).reshape(chunk.stop - chunk.start, -1)
+        first, last = np.searchsorted(kept, [chunk.start, chunk.stop])
+        drawn.append(scores[kept[first:last] - chunk.start, :MOST_SCORES])
         if n <= MOST_DRAWN:
             flat = piece.flat
             for rows in slices(flat.shape[0], max(1, BLOCK_BYTES // (8 * flat.shape[1]))):
@@ -520,17 +525,17 @@ def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentCho
     names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
     here = None if table is None or not table.in_memory or table.values.shape[0] < 2 else table
     waits = {} if here is None else {name: _wait(model, here, name) for name in names}
-    asked = [name for name, wait in waits.items() if wait <= PATIENCE]
-    said = dict(choose_components(model, table, rules=asked)) if asked else {}
-    alone = [name for name in names if linear and not RULES[name].draws and name not in said]
-    said |= choose_components(model, rules=alone) if alone else {}
+    quick = [name for name, wait in waits.items() if wait <= PATIENCE]
+    choices = dict(choose_components(model, table, rules=quick)) if quick else {}
+    alone = [name for name in names if linear and not RULES[name].draws and name not in choices]
+    choices |= choose_components(model, rules=alone) if alone else {}
     left = []
-    for name in (name for name in names if name not in said):
+    for name in (name for name in names if name not in choices):
         why, wait = "it needs the data, two rows or more in memory", waits.get(name)
         if wait is not None:
             why = f"it would take {f'about {duration(wait)}' if math.isfinite(wait) else 'many fits'}"
         left.append(f"{name}: {why}.")
-    return [said[name] for name in names if name in said], left
+    return [choices[name] for name in names if name in choices], left
 
 
 def _wait(model: Any, table: Table, rule: str) -> float:

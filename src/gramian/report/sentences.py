@@ -47,11 +47,11 @@ def of_what(model: Any, table: Table | None, *, others: bool = False) -> str:
     name = fitted if table is None else base_name(table.source)
     equal = table is None or (table.values.shape[0] == model.n_samples_ and fitted in ("", name))
     same = equal and not others
-    of = f" of {fitted or name}" if fitted or (same and name) else ""
+    source = f" of {fitted or name}" if fitted or (same and name) else ""
     if same or table is None:
-        return of
+        return source
     rows = f"{counted(table.values.shape[0], 'row')} of " if fitted == name else ""
-    return f"{of}, applied to {rows}{name}"
+    return f"{source}, applied to {rows}{name}"
 
 
 def used_lines(model: Any, table: Table) -> list[str]:
@@ -59,7 +59,7 @@ def used_lines(model: Any, table: Table) -> list[str]:
     names = [] if table.picture_shape is not None else feature_names(table)
     lines = [f"Columns: {listed(names)}"] if names else []
     lines += [f"Read: {'; '.join(read)}"] if (read := _read(table)) else []
-    constant = [names[place] for place in getattr(model, "constant_features_", ()) if names]
+    constant = [names[index] for index in getattr(model, "constant_features_", ()) if names]
     if constant:
         lines.append(f"Constant: {listed(constant)}; without variance, so not scaled")
     return lines
@@ -116,8 +116,8 @@ def computed_lines(model: Any, seconds: float | None = None) -> list[str]:
 
     ``seconds`` is the time of the fit, by default that of its plan.
     """
-    given = [f"{name}={value!r}" for name, value in model.get_params(deep=False).items()]
-    lines = [f"- {type(model).__name__}({', '.join(given)})"]
+    parameters = [f"{name}={value!r}" for name, value in model.get_params(deep=False).items()]
+    lines = [f"- {type(model).__name__}({', '.join(parameters)})"]
     if kernel_text(model):
         lines.append(f"- Kernel with all parameters: {quoted(kernel_text(model))}")
         if "'median'" in repr(model.kernel) + repr(model.gamma):
@@ -129,7 +129,7 @@ def computed_lines(model: Any, seconds: float | None = None) -> list[str]:
         lines += [f"{' ' * 2 * depth}- {text}" for depth, text in chain]
     plan = model.plan_
     lines.append(f"- Solver: {plan.solver} on the {plan.matrix}. {plan.reason}")
-    lines += [f"    {place}. {step.name}: {step.detail}" for place, step in enumerate(plan.steps, 1)]
+    lines += [f"    {number}. {step.name}: {step.detail}" for number, step in enumerate(plan.steps, 1)]
     note, choice = model.spectrum_.note, getattr(model, "component_choice_", None)
     lines += [f"- Note: {note[:1].upper()}{note[1:]}"] if note else []
     lines += [f"- Number of components, by {choice.rule}: {choice.sentence}"] if choice is not None else []
@@ -265,8 +265,8 @@ def _bound(model: Any) -> list[str]:
 def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
     """Return Python code that fits the same model."""
     takes = inspect.signature(type(model)).parameters
-    given = model.get_params(deep=False).items()
-    changed = [(key, value) for key, value in given if repr(value) != repr(takes[key].default)]
+    parameters = model.get_params(deep=False).items()
+    changed = [(key, value) for key, value in parameters if repr(value) != repr(takes[key].default)]
     arguments = ", ".join(f"{key}={_literal(key, value)}" for key, value in changed)
     lines = ["import gramian"]
     if reading is None:
@@ -284,6 +284,6 @@ def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
 def _literal(key: str, value: Any) -> str:
     """Return a parameter as Python code; a kernel as its text."""
     value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-    said = repr(repr(value)) if key == "kernel" and not isinstance(value, str | None) else repr(value)
-    long = f"...  # {len(said):,} characters: see {key} of the saved model"
-    return said if len(said) <= LONGEST_PARAMETER else long
+    text = repr(repr(value)) if key == "kernel" and not isinstance(value, str | None) else repr(value)
+    long = f"...  # {len(text):,} characters: see {key} of the saved model"
+    return text if len(text) <= LONGEST_PARAMETER else long

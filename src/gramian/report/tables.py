@@ -80,8 +80,8 @@ def row_table(
     title, entries = row_names(table)
     left: dict[str, Any] = {title: entries[rows]}
     labels = {} if table.labels is None else {table.label_name or "label": table.labels}
-    for name, of in (labels | dict(table.metadata)).items():
-        left[f"{name} (label)" if name == title else name] = of[rows]
+    for name, label_values in (labels | dict(table.metadata)).items():
+        left[f"{name} (label)" if name == title else name] = label_values[rows]
     titles = list(component_names(values.shape[1]) if names is None else names)
     moved = unique_names([*titles, *left])[0][len(titles) :]
     return dict(zip(moved, left.values(), strict=True)) | dict(zip(titles, values.T, strict=True))
@@ -125,9 +125,9 @@ def write_blocks(
 
 
 def _write_npy(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
-    for place, columns in enumerate(pieces):
+    for index, columns in enumerate(pieces):
         array = _numbers(columns)
-        if place == 0:
+        if index == 0:
             shape = (rows, array.shape[1]) if array.size else (0, 0)
             head = {"descr": array.dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, head)
@@ -135,8 +135,8 @@ def _write_npy(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
 
 
 def _numbers(columns: Columns) -> npt.NDArray[Any]:
-    parts = [np.asarray(values) for values in columns.values()]
-    numbers = [part for part in parts if part.dtype.kind == "f"]
+    arrays = [np.asarray(values) for values in columns.values()]
+    numbers = [array for array in arrays if array.dtype.kind == "f"]
     return np.stack(numbers, axis=1) if numbers else np.empty((0, 0))
 
 
@@ -145,8 +145,8 @@ def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
     from pyarrow import csv as arrow_csv
 
     options = arrow_csv.WriteOptions(include_header=False)
-    for place, columns in enumerate(pieces):
-        if place == 0:
+    for index, columns in enumerate(pieces):
+        if index == 0:
             names = _shown(pa.array(list(columns), pa.string())).to_pylist()
             file.write((",".join(map(_quoted, names)) + "\n").encode())
         for batch in _arrow(columns).to_batches(BATCH):
@@ -219,10 +219,10 @@ def completed(model: Any, table: Table) -> Table:
         filled = np.asarray(model.impute(table))
     whole = np.isfinite(filled.reshape(len(filled), -1)).all(axis=1)
     table = replace(table, values=filled, imputed=np.isnan(values))
-    places = np.flatnonzero(~whole)
-    if len(places):
-        names = [row_text(rows_of_table(table), place) for place in places[:NAMES_SHOWN]]
-        many = counted(len(places), "row with too few values was", "rows with too few values were")
+    incomplete = np.flatnonzero(~whole)
+    if len(incomplete):
+        names = [row_text(rows_of_table(table), row) for row in incomplete[:NAMES_SHOWN]]
+        many = counted(len(incomplete), "row with too few values was", "rows with too few values were")
         table = with_rows(table, np.flatnonzero(whole), f"{many} left out: {', '.join(names)}")
     note = f"{counted(missing, 'missing value')} in the data: expected values under the model stand for them"
     return replace(table, notes=(*table.notes, note))
@@ -243,12 +243,12 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
     rows = as_rows(table, check_finite=False, limit=limit)
     n, d = rows.shape
     began = time.perf_counter()
-    parts = slices(n, max(1, min(PIECE_BYTES, limit // 16) // (8 * d)))
-    for part in track(parts, "piece", text=lambda done: pace(parts[done].start, n, "rows", began)):
-        values = rows.block(part).values
+    chunks = slices(n, max(1, min(PIECE_BYTES, limit // 16) // (8 * d)))
+    for chunk in track(chunks, "piece", text=lambda done: pace(chunks[done].start, n, "rows", began)):
+        values = rows.block(chunk).values
         if table.picture_shape is not None:
             values = values.reshape(-1, *table.picture_shape)
-        yield part, replace(table, values=values, **table.labels_at(part))
+        yield chunk, replace(table, values=values, **table.labels_at(chunk))
 
 
 def mapped(model: Any, table: Table, limit: int, *, errors: bool = False) -> Blocks:
@@ -259,7 +259,7 @@ def mapped(model: Any, table: Table, limit: int, *, errors: bool = False) -> Blo
     DataError
         With the row number of the file, not of the piece.
     """
-    for part, piece in pieces_of(table, limit):
+    for chunk, piece in pieces_of(table, limit):
         try:
             if errors:
                 quality = model.projection_quality(piece)
@@ -269,4 +269,4 @@ def mapped(model: Any, table: Table, limit: int, *, errors: bool = False) -> Blo
         except DataError:
             as_rows(table, limit=limit)
             raise
-        yield part, values.reshape(len(values), -1)
+        yield chunk, values.reshape(len(values), -1)

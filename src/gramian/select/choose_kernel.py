@@ -295,8 +295,8 @@ def choose_kernel(
             judge = partial(downstream_score, **task, estimator=estimator, scorer=scorer)
         with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
             tried = Parallel(n_jobs=n_jobs)(
-                delayed(_tried)(judge, model, numbers, place, len(models))
-                for place, model in enumerate(models, 1)
+                delayed(_tried)(judge, model, numbers, number, len(models))
+                for number, model in enumerate(models, 1)
             )
     judged = [candidate for candidate in tried if not math.isnan(candidate.mean)]
     if not judged:
@@ -306,10 +306,10 @@ def choose_kernel(
     notes = list(_remarks(best, judged, linear_filter))
     notes += [f"{len(X):,} of the {n:,} rows were used, evenly spaced."] if len(X) < n else []
     notes += [f"{criterion=} does not use the labels."] if has_labels and criterion != "score" else []
-    said = Counter(text for candidate in tried for text in candidate.said)
+    messages = Counter(text for candidate in tried for text in candidate.said)
     about = f"Kernel for {n:,} rows x {d:,} columns, by {criterion}"
     choice = Choice(tried.index(best), _reason(best, len(judged), measure, linear_filter))
-    notes += validation.notes_of(said)
+    notes += validation.notes_of(messages)
     return KernelSelection(tuple(tried), about, choice, tuple(notes), measure, criterion)
 
 
@@ -330,10 +330,10 @@ def _with_labels(
 
 
 def _tried(
-    judge: Callable[..., TriedKernel], model: KernelPCA, numbers: Sequence[int], place: int, total: int
+    judge: Callable[..., TriedKernel], model: KernelPCA, numbers: Sequence[int], number: int, total: int
 ) -> TriedKernel:
     """Evaluate one kernel; a failure becomes a remark, so that it does not hide the others."""
-    progress.report(f"kernel {place} of {total}: {model.kernel!r}", "kernel", place - 1, total)
+    progress.report(f"kernel {number} of {total}: {model.kernel!r}", "kernel", number - 1, total)
     counts = numbers if model.n_components is None else (int(model.n_components),)
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.
@@ -425,19 +425,19 @@ def spread_rows(
     """
     if n <= limit:
         return np.arange(n)
-    places = np.array(evenly(n, limit), dtype=np.intp)
+    rows = np.array(evenly(n, limit), dtype=np.intp)
     if y is None:
-        return places
+        return rows
     order = np.argsort(y, kind="stable")
     _, starts, sizes = np.unique(y[order], return_index=True, return_counts=True)
     if len(starts) * least <= limit:
-        taken = np.searchsorted(places, starts + sizes) - np.searchsorted(places, starts)
+        taken = np.searchsorted(rows, starts + sizes) - np.searchsorted(rows, starts)
         few = taken < np.minimum(sizes, least)
         more = [
             start + np.arange(min(least, size)) for start, size in zip(starts[few], sizes[few], strict=True)
         ]
-        places = np.unique(np.concatenate([places, *more]))
-    return np.sort(order[places])
+        rows = np.unique(np.concatenate([rows, *more]))
+    return np.sort(order[rows])
 
 
 def _numbers_of(criterion: str, n_components: Any, tried: Sequence[KernelPCA], limit: int) -> tuple[int, ...]:
@@ -513,7 +513,7 @@ def _settled(kernel: Kernel) -> bool:
         # One of its two parameters is never given.
         values = [kernel.gamma if kernel.sigma is None else kernel.sigma]
     waits = any(value is None or "U" in np.asarray(value).dtype.char for value in values)
-    return not waits and all(_settled(part) for part in kernel.parts)
+    return not waits and all(_settled(inner) for inner in kernel.parts)
 
 
 def default_kernels(X: Any) -> list[Kernel]:
@@ -592,9 +592,9 @@ def _measured(
     Of several numbers those beyond the rank, whose components are 0, are named by it.
     """
     values, rank = [], 0
-    for place, (train, _) in enumerate(folds):
+    for fold, (train, _) in enumerate(folds):
         fitted = clone(model).set_params(n_components=int(counts[-1])).fit(X[train])
-        rank, by_count = max(rank, fitted.rank_), measure(fitted, place)
+        rank, by_count = max(rank, fitted.rank_), measure(fitted, fold)
         results: list[Any] = []
         for column, k in enumerate(counts):
             # Components beyond the rank are 0 for all rows.
@@ -682,15 +682,15 @@ class NoisyRows:
         is left out.
         """
         results = []
-        for place, (train, test) in enumerate(self.folds):
+        for fold, (train, test) in enumerate(self.folds):
             mean = self.rows[train].mean(axis=0)
             fitted = self.rows[train] - mean
             span = factors(fitted, min(fitted.shape))[2]
             away = self.rows[test] + self.noise[test] - mean
-            results.append([self.products(place, mean + away @ span.T @ span)])
+            results.append([self.products(fold, mean + away @ span.T @ span)])
         return float(filtered_errors(np.array(results), self.added).mean())
 
-    def products(self, place: int, result: FloatArray) -> FloatArray:
+    def products(self, fold: int, result: FloatArray) -> FloatArray:
         """Compare what was found for the held-out rows of a fold with the rows themselves.
 
         Returns
@@ -699,7 +699,7 @@ class NoisyRows:
             Along each axis the sums of squares of found rows, of their products with the true ones, and of
             squares of the true ones, all away from the mean of the fitted rows.
         """
-        train, test = self.folds[place]
+        train, test = self.folds[fold]
         mean = self.rows[train].mean(axis=0)
         back, true = ((away - mean) @ self.axes for away in (result, self.rows[test]))
         return np.array([np.sum(a * b, axis=0) for a, b in ((back, back), (back, true), (true, true))])
@@ -745,10 +745,10 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
     kernel: Any = model.kernel
     X, floor = noisy.rows, kernel.floor(noisy.rows.shape[1])
 
-    def measure(fitted: KernelPCA, place: int) -> Callable[[int], FloatArray]:
-        test = noisy.folds[place][1]
+    def measure(fitted: KernelPCA, fold: int) -> Callable[[int], FloatArray]:
+        test = noisy.folds[fold][1]
         scores = fitted.transform(np.maximum(X[test] + noisy.noise[test], floor))
-        return lambda k: noisy.products(place, first_components(fitted, k).inverse_transform(scores[:, :k]))
+        return lambda k: noisy.products(fold, first_components(fitted, k).inverse_transform(scores[:, :k]))
 
     with errors.ignoring(*QUIET, errors.IndefiniteKernelWarning, errors.PreimageWarning):
         values, numbers = _measured(model, X, noisy.folds, counts, measure)
@@ -821,8 +821,8 @@ def downstream_score(
         Where the estimator cannot be fitted, and for a score that is no number.
     """
 
-    def measure(fitted: KernelPCA, place: int) -> Callable[[int], float]:
-        (train, test), where = folds[place], f"components in fold {place + 1} of {len(folds)}"
+    def measure(fitted: KernelPCA, fold: int) -> Callable[[int], float]:
+        (train, test), where = folds[fold], f"components in fold {fold + 1} of {len(folds)}"
         fitted_scores, new_scores = fitted.transform(X[train]), fitted.transform(X[test])
         return lambda k: validation.fitted_score(
             estimator,
@@ -832,8 +832,8 @@ def downstream_score(
             f"with {k} {where}",
         )
 
-    with errors.ignoring(*QUIET), validation.warnings_counted() as said:
+    with errors.ignoring(*QUIET), validation.warnings_counted() as messages:
         values, numbers = _measured(model, X, folds, counts, measure)
     mean = values.mean(axis=0)
     best = int(np.argmax(mean >= mean.max() - SAME_ERROR * abs(mean.max())))
-    return TriedKernel.in_folds(model, numbers[best], values[:, best], said=tuple(said))
+    return TriedKernel.in_folds(model, numbers[best], values[:, best], said=tuple(messages))

@@ -50,7 +50,7 @@ class FilterSelection(Selection[Candidate]):
         """Return number of features, score, standard error and whether it was chosen, for each."""
         return [row[1:] for row in super().rows()]
 
-    def label_of(self, one: Candidate) -> str:
+    def label_of(self, candidate: Candidate) -> str:
         """Return nothing: the number is the candidate."""
         return ""
 
@@ -199,13 +199,13 @@ class FeatureFilter(ColumnSelector):
                 "Pass X.toarray(), or leave redundancy out.",
             )
         d = data.X.shape[1]
-        asked = number_of_features(self.k, d)
+        requested = number_of_features(self.k, d)
         self.task_ = "numbers" if data.classes is None else "classes"
         # Before the ranking, so that what cannot be validated is refused at once.
         validator = self._validator(data) if self.k == "cv" else None
         drawing, folding = generators(self.random_state, 2)
         ranker = Ranker(self.score_func, data.names, data.classes, self.redundancy, self.n_neighbors)
-        scores, order = ranker.rank(data.X, data.y, max(asked or 0, MOST_ORDERED), drawing)
+        scores, order = ranker.rank(data.X, data.y, max(requested or 0, MOST_ORDERED), drawing)
         self.classes_, self.n_samples_ = data.classes, len(data.y)
         self.scores_, self.pvalues_ = scores.values, scores.p_values
         self.notes_ = scores.notes
@@ -225,13 +225,13 @@ class FeatureFilter(ColumnSelector):
                 "one_standard_error_k": result.chosen.size,
             }
             self.notes_ += result.notes
-            asked, self.reason_ = result.chosen.size, result.choice.why if result.choice else ""
+            requested, self.reason_ = result.chosen.size, result.choice.why if result.choice else ""
         elif isinstance(self.k, Integral):
             self.reason_ = f"Requested: {counted(int(self.k), 'feature')}."
         else:
             share = f"The share {self.k:g} of {d:,} features is {self.k * d:g}"
             self.reason_ = f"{share}, rounded half up, at least one."
-        self.support_ = self.ranking_ <= asked
+        self.support_ = self.ranking_ <= requested
         self.k_ = int(self.support_.sum())
         return self
 
@@ -240,10 +240,10 @@ class FeatureFilter(ColumnSelector):
         estimator = validation.default_estimator(discrete) if self.estimator is None else self.estimator
         X, y = data.X, data.original
         folds = validation.draw_folds(self.cv, X, y, classifier=discrete)
-        for place, (train, _) in enumerate(folds):
+        for fold, (train, _) in enumerate(folds):
             if np.unique(y[train]).size < 2:
                 hint = "Give fewer folds, or k as a number."
-                raise DataError(f"The training rows of fold {place + 1} all have the same label.", hint)
+                raise DataError(f"The training rows of fold {fold + 1} all have the same label.", hint)
         scorer = validation.scorer_of(estimator, self.scoring)
         return validation.Validation(estimator, X, y, folds, scorer, data.names)
 
@@ -677,8 +677,8 @@ class Ranker:
         if isinstance(X, Rows):
             bare = replace(self, names=())
 
-            def of_part(part: Rows, names: Any) -> Scores:
-                return replace(bare, names=tuple(names.tolist())).measure(part.in_memory(), y)
+            def of_part(block: Rows, names: Any) -> Scores:
+                return replace(bare, names=tuple(names.tolist())).measure(block.in_memory(), y)
 
             return X.over_columns(of_part, side_by_side, np.array(self.names))
         if self.score == "chi2":
@@ -699,9 +699,9 @@ class Ranker:
 
 
 def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:
-    name, given = validation.score_name(score), score(X, y)
+    name, result = validation.score_name(score), score(X, y)
     try:
-        values, p_values = given if isinstance(given, tuple) else (given, None)
+        values, p_values = result if isinstance(result, tuple) else (result, None)
         values = np.asarray(values, dtype=np.float64)
         p_values = np.ones(len(values)) if p_values is None else np.asarray(p_values, dtype=np.float64)
         if not values.shape == p_values.shape == X.shape[1:]:
@@ -711,7 +711,7 @@ def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:
         raise DataError(f"score={name} must return {each}: {error}") from error
     missing = np.isnan(values)
     notes = (f"The score {name} gave NaN for {int(missing.sum())} features, which rank last.",)
-    tested = np.where(np.isnan(p_values) | missing, 1.0, p_values) if isinstance(given, tuple) else None
+    tested = np.where(np.isnan(p_values) | missing, 1.0, p_values) if isinstance(result, tuple) else None
     return Scores(np.where(missing, -np.inf, values), tested, notes * bool(missing.any()))
 
 

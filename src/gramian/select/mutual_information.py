@@ -71,8 +71,8 @@ class MutualInformation(Tabulated):
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.values[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self.values[index]
 
     @property
     def ranking(self) -> npt.NDArray[np.intp]:
@@ -200,9 +200,11 @@ def mutual_information(
     stream = random_stream(random_state)
     data = as_labelled(X, y, estimator="mutual_information", discrete=discrete_target, by_columns=True)
     if isinstance(data.X, Rows):
-        given = discrete if isinstance(discrete, (str, bool)) else _discrete_features(discrete, data)
+        discrete_features = (
+            discrete if isinstance(discrete, (str, bool)) else _discrete_features(discrete, data)
+        )
         options = {"n_neighbors": k, "n_resamples": repeats, "discrete_target": data.classes is not None}
-        return _of_spread(data, given, stream, options)
+        return _of_spread(data, discrete_features, stream, options)
     kinds, classes = _discrete_features(discrete, data), data.classes is not None
     _check_neighbors(data, kinds, k)
     result = information(
@@ -221,8 +223,8 @@ def _of_spread(
     """Ask about blocks of columns, where they are, and put the answers side by side."""
     y = data.original
 
-    def of_part(part: Rows, names: Any, mask: Any) -> MutualInformation:
-        named = replace(part, feature_names=tuple(names.tolist()))
+    def of_part(block: Rows, names: Any, mask: Any) -> MutualInformation:
+        named = replace(block, feature_names=tuple(names.tolist()))
         kinds = discrete if mask is None else mask
         # A state of its own for each: threads would share one.
         return mutual_information(named, y, discrete=kinds, random_state=deepcopy(stream), **options)
@@ -239,13 +241,13 @@ def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
     if isinstance(discrete, (bool, np.bool_)):
         return np.full(d, bool(discrete))
     try:
-        given = np.asarray(discrete)
-        if given.ndim != 1 or (given.dtype.kind == "b" and len(given) != d):
+        features = np.asarray(discrete)
+        if features.ndim != 1 or (features.dtype.kind == "b" and len(features) != d):
             raise IndexError
-        if given.dtype.kind in "OU":
-            given = np.array([data.names.index(str(name)) for name in given], dtype=np.intp)
+        if features.dtype.kind in "OU":
+            features = np.array([data.names.index(str(name)) for name in features], dtype=np.intp)
         mask = np.zeros(d, dtype=bool)
-        mask[given.astype(np.intp) if given.size == 0 else given] = True
+        mask[features.astype(np.intp) if features.size == 0 else features] = True
     except (IndexError, ValueError, TypeError) as error:
         hint = f"Give 'auto', True, False, {d} booleans, or positions or names of features."
         raise ParameterError("discrete", discrete, f"does not fit {d} features", hint) from error
@@ -326,38 +328,42 @@ def information(
     result = np.zeros((1 + n_resamples, d))
     continuous = np.flatnonzero(~discrete)
     # In the order in which scikit-learn draws, so that equal values are told apart as there.
-    parts = slices(len(continuous), max(1, TOGETHER // n))
+    chunks = slices(len(continuous), max(1, TOGETHER // n))
     apart = sparse.issparse(X) and 8 * n * len(continuous) > memory_limit_bytes(None) // MEMORY_SHARE
-    noise = _noise(n, parts, stream, apart)
+    noise = _noise(n, chunks, stream, apart)
     label = y if classes else noisy(y[None, :], stream.standard_normal((1, n)))[0]
     shuffle = np.random.default_rng(stream.randint(0, 2**31 - 1, size=4))
     labels = _permuted(label, n_resamples, shuffle)
     with_continuous, with_discrete = (_classes if classes else _numbers)(labels, k, shuffle)
 
-    def of_some(part: slice) -> None:
-        places = continuous[part]
-        values = dense(X[:, places]).T.astype(np.float64, order="C")
-        result[:, places] = with_continuous(noisy(values, noise(part).T))
-        result[:, places[values.min(axis=1) == values.max(axis=1)]] = 0.0
+    def of_some(chunk: slice) -> None:
+        columns = continuous[chunk]
+        values = dense(X[:, columns]).T.astype(np.float64, order="C")
+        result[:, columns] = with_continuous(noisy(values, noise(chunk).T))
+        result[:, columns[values.min(axis=1) == values.max(axis=1)]] = 0.0
 
-    def of_one(place: int) -> None:
-        codes = codes_of(column_of(X, place))
-        result[:, place] = with_discrete(codes) if codes.max() > 0 else 0.0
+    def of_one(column: int) -> None:
+        codes = codes_of(column_of(X, column))
+        result[:, column] = with_discrete(codes) if codes.max() > 0 else 0.0
 
-    parallel_map(of_some, parts, most=most)
+    parallel_map(of_some, chunks, most=most)
     parallel_map(of_one, np.flatnonzero(discrete).tolist(), most=most)
     return result
 
 
 def _noise(
-    n: int, parts: Sequence[slice], stream: np.random.RandomState, apart: bool
+    n: int, chunks: Sequence[slice], stream: np.random.RandomState, apart: bool
 ) -> Callable[[slice], FloatArray]:
     """Return what gives the noise of some columns, shape (n, b): cut from one table, or drawn apart."""
     if not apart:
-        drawn = stream.standard_normal((n, parts[-1].stop if parts else 0))
-        return lambda part: drawn[:, part]
-    seeds = dict(zip((part.start for part in parts), stream.randint(0, 2**31 - 1, len(parts)), strict=True))
-    return lambda part: np.random.RandomState(seeds[part.start]).standard_normal((n, part.stop - part.start))
+        drawn = stream.standard_normal((n, chunks[-1].stop if chunks else 0))
+        return lambda chunk: drawn[:, chunk]
+    seeds = dict(
+        zip((chunk.start for chunk in chunks), stream.randint(0, 2**31 - 1, len(chunks)), strict=True)
+    )
+    return lambda chunk: np.random.RandomState(seeds[chunk.start]).standard_normal(
+        (n, chunk.stop - chunk.start)
+    )
 
 
 def _permuted(label: npt.NDArray[Any], n_resamples: int, rng: np.random.Generator) -> npt.NDArray[Any]:
@@ -448,8 +454,8 @@ def ross(S: FloatArray, L: Codes, sizes: Sequence[int], k: int) -> FloatArray:
         _neighbor_distances(G[:, start : start + size], min(k, size - 1), radius[:, start : start + size])
         start += size
     within = counts_within(S, G, np.nextafter(radius, 0.0))
-    known = sum(size * (table[min(k, size - 1)] - table[size]) for size in sizes) / n
-    return np.asarray(table[n] + known - table[within].mean(axis=1))
+    within_classes = sum(size * (table[min(k, size - 1)] - table[size]) for size in sizes) / n
+    return np.asarray(table[n] + within_classes - table[within].mean(axis=1))
 
 
 def _neighbor_distances(G: FloatArray, k: int, out: FloatArray) -> None:

@@ -54,8 +54,8 @@ class Monomials:
         """Place of every monomial of lower degree times feature k, shape (d, C(d + p - 1, p - 1))."""
         lower = self.powers[: self.up_to(self.degree - 1)]
         eye = np.eye(self.n_features, dtype=np.int64)
-        places = [[self._place[tuple(power)] for power in (lower + step).tolist()] for step in eye]
-        return np.array(places, dtype=np.int64)
+        indices = [[self._place[tuple(power)] for power in (lower + step).tolist()] for step in eye]
+        return np.array(indices, dtype=np.int64)
 
     def up_to(self, degree: int) -> int:
         """Return how many monomials have at most this degree."""
@@ -85,9 +85,9 @@ class Monomials:
         r, m = factor.shape
         results = np.zeros((self.n_features, r, m))
         for k in range(self.n_features):
-            places = self.raised[k]
-            fits = np.flatnonzero(places < m)
-            results[k][:, places[fits]] = factor[:, fits] * (weights[k] * self.powers[places[fits], k])
+            raised = self.raised[k]
+            fits = np.flatnonzero(raised < m)
+            results[k][:, raised[fits]] = factor[:, fits] * (weights[k] * self.powers[raised[fits], k])
         return results.reshape(-1, m)
 
     def shift(self, offset: FloatArray) -> FloatArray:
@@ -120,10 +120,10 @@ class Monomials:
                 continue
             factors = self.powers[: self.up_to(spare)]
             products = np.zeros((m, len(factors)))
-            for place in used:
-                sums = (factors + self.powers[place]).tolist()
+            for index in used:
+                sums = (factors + self.powers[index]).tolist()
                 rows = [self._place[tuple(power)] for power in sums]
-                products[rows, np.arange(len(factors))] += polynomial[place]
+                products[rows, np.arange(len(factors))] += polynomial[index]
             columns.append(products / np.linalg.norm(polynomial[used]))
         return np.concatenate(columns, axis=1)
 
@@ -221,8 +221,8 @@ def points_of(X: FloatArray) -> Points:
     """
     # Shuffled, so that sorted or periodic rows do not fall into parts of their own.
     order = np.random.default_rng(0).permutation(len(X))
-    parts = [np.sort(part) for part in np.array_split(order, FOLDS)]
-    return Points(X, np.ones(len(X)), parts, np.abs(X).max(axis=0))
+    folds = [np.sort(fold) for fold in np.array_split(order, FOLDS)]
+    return Points(X, np.ones(len(X)), folds, np.abs(X).max(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,38 +258,42 @@ def stand_ins(rows: Rows, most: int) -> tuple[Points, int]:
 
     def measured(block: Block) -> tuple[list[_Sums], FloatArray, FloatArray]:
         X = np.ascontiguousarray(as_float64(block.dense))
-        place = np.random.default_rng(block.rows.start).permutation(len(X))
-        parts = []
+        order = np.random.default_rng(block.rows.start).permutation(len(X))
+        sums = []
         for k in range(FOLDS):
-            some = X[(place + block.rows.start) % FOLDS == k]
+            some = X[(order + block.rows.start) % FOLDS == k]
             mean = (some / max(len(some), 1)).sum(axis=0)
             mean += (some - mean).sum(axis=0) / max(len(some), 1)
-            parts.append(_Sums(len(some), mean, reduced(some - mean)))
-        return parts, np.unique((X * factors).sum(axis=1))[:most], np.abs(X).max(axis=0)
+            sums.append(_Sums(len(some), mean, reduced(some - mean)))
+        return sums, np.unique((X * factors).sum(axis=1))[:most], np.abs(X).max(axis=0)
 
     def merged(a: Any, b: Any) -> Any:
         result = np.unique(np.concatenate([a[1], b[1]]))[:most]
-        return [one + other for one, other in zip(a[0], b[0], strict=True)], result, np.maximum(a[2], b[2])
+        return (
+            [first + other for first, other in zip(a[0], b[0], strict=True)],
+            result,
+            np.maximum(a[2], b[2]),
+        )
 
     with np.errstate(over="ignore", invalid="ignore"):
         block = max(4096, 2 * FOLDS * rows.shape[1])
         sums, keys, largest = rows.reduce(measured, merged, block)
-    if not all(np.isfinite(part.triangle).all() for part in sums):
+    if not all(np.isfinite(each.triangle).all() for each in sums):
         rows.require_finite()
         raise DataError(
             "The columns vary by more than float64 can represent. Divide them by a power of ten first."
         )
     values: list[FloatArray] = []
     counts: list[FloatArray] = []
-    parts: list[IntArray] = []
-    for part in sums:
-        k = len(part.triangle) + 1 if part.count else 0
+    indices: list[IntArray] = []
+    for each in sums:
+        k = len(each.triangle) + 1 if each.count else 0
         # Orthonormal columns that sum up to 0.
-        spread = np.sqrt(k / max(part.count, 1)) * (helmert(k).T @ part.triangle if k else part.triangle[:0])
-        parts.append(np.arange(k) + sum(len(before) for before in counts))
-        values.append(part.mean + spread)
-        counts.append(np.full(k, part.count / max(k, 1)))
-    return Points(np.concatenate(values), np.concatenate(counts), parts, largest), len(keys)
+        spread = np.sqrt(k / max(each.count, 1)) * (helmert(k).T @ each.triangle if k else each.triangle[:0])
+        indices.append(np.arange(k) + sum(len(before) for before in counts))
+        values.append(each.mean + spread)
+        counts.append(np.full(k, each.count / max(k, 1)))
+    return Points(np.concatenate(values), np.concatenate(counts), indices, largest), len(keys)
 
 
 # ---- Coordinates in which monomials neither overflow nor cancel, and those in which equations are written

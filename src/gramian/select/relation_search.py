@@ -37,7 +37,7 @@ class Evidence:
     rounding: FloatArray
 
     def directions(
-        self, R: FloatArray, known: list[FloatArray], degree: int, slack: float
+        self, R: FloatArray, found: list[FloatArray], degree: int, slack: float
     ) -> tuple[FloatArray, FloatArray]:
         """Return all polynomials up to a degree by distance from vanishing, without multiples of known ones.
 
@@ -50,7 +50,7 @@ class Evidence:
         """
         m = self.monomials.up_to(degree)
         R = R[:m, :m]
-        apart = _complement(self.monomials.multiples(known, degree)[1:], slack)
+        apart = _complement(self.monomials.multiples(found, degree)[1:], slack)
         slopes = self.monomials.gradients(R, np.ones_like(self.rounding))[:, 1:]
         lengths, Q = np.linalg.eigh(apart.T @ (slopes.T @ slopes) @ apart)
         keep = lengths > FLAT * lengths.max(initial=0.0)
@@ -62,13 +62,13 @@ class Evidence:
         constants = -(R[0, 1:] @ vectors) / R[0, 0]
         return distances, np.vstack([constants, vectors])
 
-    def held_out(self, known: list[FloatArray], count: int, slack: float) -> float:
+    def held_out(self, found: list[FloatArray], count: int, slack: float) -> float:
         """Return the distance of rows from ``count`` polynomials that were found without them."""
         degree = self.monomials.degree
         values = slopes = 0.0
         for k, fold in enumerate(self.folds):
             others = np.concatenate([R for j, R in enumerate(self.folds) if j != k])
-            _, vectors = self.directions(reduced(others), known, degree, slack)
+            _, vectors = self.directions(reduced(others), found, degree, slack)
             chosen = vectors[:, :count]
             values += float(np.sum((fold @ chosen) ** 2))
             slopes += float(
@@ -76,17 +76,17 @@ class Evidence:
             )
         return float(np.sqrt(values / slopes)) if slopes else np.inf
 
-    def by_chance(self, known: list[FloatArray], slack: float) -> float:
+    def by_chance(self, found: list[FloatArray], slack: float) -> float:
         """Return how near to vanishing polynomials come when columns have nothing to do with each other."""
         degree = self.monomials.degree
-        nearest = [self.directions(R, known, degree, slack)[0][:1] for R in self.shuffled]
+        nearest = [self.directions(R, found, degree, slack)[0][:1] for R in self.shuffled]
         return float(min((d[0] for d in nearest if d.size), default=np.inf))
 
 
 def evidence_of(U: Points, degree: int, rounding: FloatArray, shuffles: int) -> Evidence:
     monomials = Monomials(U.values.shape[1], degree)
     rng = np.random.default_rng(0)
-    folds = [triangle(U.values[part], monomials, U.counts[part]) for part in U.parts]
+    folds = [triangle(U.values[fold], monomials, U.counts[fold]) for fold in U.parts]
     whole = reduced(np.concatenate(folds))
     shuffled = [triangle(V.values, monomials, V.counts) for V in (U.shuffled(rng) for _ in range(shuffles))]
     return Evidence(monomials, whole, folds, shuffled, rounding)
@@ -240,10 +240,10 @@ class LawSearch:
     def take_over(self, alone: LawSearch, k: int) -> None:
         """Take over what column ``k`` obeys by itself."""
         powers = self.evidence.monomials.powers
-        places = np.flatnonzero(powers.sum(axis=1) == powers[:, k])
+        indices = np.flatnonzero(powers.sum(axis=1) == powers[:, k])
         for relation in alone.found:
             vector = np.zeros(len(powers))
-            vector[places] = relation.vector
+            vector[indices] = relation.vector
             self._keep(vector, relation.limit, relation.level)
 
     def _keep(self, vector: FloatArray, limit: float, level: float) -> None:
@@ -255,8 +255,8 @@ class LawSearch:
 
     def _accepted(self) -> tuple[float, float, float] | None:
         """Return the next level of noise at which there are relations, the next one beyond, and the limit."""
-        evidence, known, slack = self.evidence, self.known, _slack(self.level)
-        distances, _ = evidence.directions(evidence.whole, known, evidence.monomials.degree, slack)
+        evidence, found, slack = self.evidence, self.known, _slack(self.level)
+        distances, _ = evidence.directions(evidence.whole, found, evidence.monomials.degree, slack)
         ends = np.append(distances, np.inf)
         self.nearest = float(ends[0])
         self.limit = CAP if self.tol is None else self.tol
@@ -268,10 +268,10 @@ class LawSearch:
             if beyond < GAP * here and (self.tol is None or beyond <= self.tol):
                 self.reason = "others are as near, without a gap"
                 continue
-            held_out = evidence.held_out(known, r, slack)
+            held_out = evidence.held_out(found, r, slack)
             limit, most = self.limit, self.limit
             if self.tol is None:
-                chance = min(chance, evidence.by_chance(known, slack))
+                chance = min(chance, evidence.by_chance(found, slack))
                 limit, most = min(CAP, beyond / GAP, chance / 2), min(HELD_OUT * here, CAP)
             if held_out > most:
                 self.reason = f"held-out rows are farther away ({held_out:.2g})"
@@ -289,12 +289,12 @@ class LawSearch:
         if not count:
             return
         m = len(vectors)
-        known = basis_of(monomials.multiples(self.known, degree), slack)
-        space = monomials.shift(self.offset)[:m, :m] @ np.column_stack([known, vectors[:, :count]])
+        basis = basis_of(monomials.multiples(self.known, degree), slack)
+        space = monomials.shift(self.offset)[:m, :m] @ np.column_stack([basis, vectors[:, :count]])
         back = self.to_scaled[:m, :m]
         news = vectors[1:, :count].T @ back[1:]
         degrees = monomials.powers[:m].sum(axis=1)
-        for vector in sparse_basis(self.features, degrees, space, known, news, back, slack):
+        for vector in sparse_basis(self.features, degrees, space, basis, news, back, slack):
             wide = np.pad(vector, (0, len(monomials) - m))
             clear = np.count_nonzero(vector) <= _few(m) and beyond > SECOND_GAP * level
             if self.tol is None and not clear and self._approximates(wide, level):
@@ -306,9 +306,9 @@ class LawSearch:
         powers = self.evidence.monomials.powers
         used = powers[np.flatnonzero(vector)].any(axis=0)
         return any(
-            level > CLEARER * known.level
-            and np.sum(used & powers[np.flatnonzero(known.vector)].any(axis=0)) > 1
-            for known in self.found
+            level > CLEARER * relation.level
+            and np.sum(used & powers[np.flatnonzero(relation.vector)].any(axis=0)) > 1
+            for relation in self.found
         )
 
     # --------------------------------------------------------------- two or three terms
@@ -331,15 +331,15 @@ class LawSearch:
         ]
         near = [near[i] for i in sorted(range(len(near)), key=simplicity.__getitem__)]
         level = max(fit[0] for fit in near)
-        known, slack = self.known, _slack(max(self.level, level))
+        found, slack = self.known, _slack(max(self.level, level))
         new = []
         for _, vector, scaled in near:
-            if self._is_new(scaled, known, slack):
-                known.append(scaled / np.linalg.norm(scaled))
+            if self._is_new(scaled, found, slack):
+                found.append(scaled / np.linalg.norm(scaled))
                 new.append(vector)
         # All that were looked at may hold, and then it is not known how far the next one is.
         beyond = fits[-1][0] if len(fits) >= LOOKED_AT else np.inf
-        others = (fit[0] for fit in fits[len(near) :] if self._is_new(fit[2], known, slack))
+        others = (fit[0] for fit in fits[len(near) :] if self._is_new(fit[2], found, slack))
         beyond = next(others, beyond)
         if not new or level > cap or beyond < SIMPLE_GAP * fits[0][0]:
             return
@@ -352,9 +352,9 @@ class LawSearch:
         monomials = self.evidence.monomials
         written = monomials.multiples([relation.vector for relation in self.found], monomials.degree)
         fits = []
-        for distance, support, part in simple_fits(features, size, written):
+        for distance, support, coefficients in simple_fits(features, size, written):
             vector = np.zeros(len(monomials))
-            vector[support] = part
+            vector[support] = coefficients
             scaled = self.to_scaled @ vector
             fits.append((max(distance, FLOOR), vector, scaled / np.linalg.norm(scaled[1:])))
         return fits
@@ -362,17 +362,17 @@ class LawSearch:
     def _simple_chance(self, size: int) -> float:
         """Return how near so few terms come when columns have nothing to do with each other."""
         rng = np.random.default_rng(1)
-        nearest, known, slack = np.inf, self.known, _slack(self.level)
+        nearest, found, slack = np.inf, self.known, _slack(self.level)
         for _ in range(SIMPLE_SHUFFLES):
             fits = self._simple(features_of(self.evidence, self.V.shuffled(rng)), size)
-            new = (distance for distance, _, scaled in fits if self._is_new(scaled, known, slack))
+            new = (distance for distance, _, scaled in fits if self._is_new(scaled, found, slack))
             nearest = min(nearest, next(new, np.inf))
         return nearest
 
-    def _is_new(self, scaled: FloatArray, known: list[FloatArray], slack: float) -> bool:
+    def _is_new(self, scaled: FloatArray, found: list[FloatArray], slack: float) -> bool:
         """Return whether a polynomial is no multiple of known ones."""
         monomials = self.evidence.monomials
-        basis = basis_of(monomials.multiples(known, monomials.degree)[1:], slack)
+        basis = basis_of(monomials.multiples(found, monomials.degree)[1:], slack)
         rest = scaled[1:] - basis @ (basis.T @ scaled[1:])
         return bool(np.linalg.norm(rest) > max(slack, 1e-3))
 
@@ -533,7 +533,7 @@ def sparse_basis(
     features: Features,
     degrees: IntArray,
     space: FloatArray,
-    known: FloatArray,
+    found: FloatArray,
     news: FloatArray,
     to_scaled: FloatArray,
     slack: float,
@@ -552,7 +552,7 @@ def sparse_basis(
         Of the monomials.
     space : ndarray of shape (m_t, q)
         Basis of the space, in the coordinates of ``features``.
-    known : ndarray of shape (m_t, w)
+    found : ndarray of shape (m_t, w)
         What is known already: polynomials in scaled coordinates, as unit vectors.
     news : ndarray of shape (r, m_t)
         Functionals that are 0 for what is known: one for each polynomial that is wanted beside it.
@@ -571,7 +571,7 @@ def sparse_basis(
         support, vector = pruned(features, start)
         candidates.setdefault(tuple(support.tolist()), vector)
     order = sorted(candidates, key=lambda s: (len(s), int(degrees[list(s)].sum()), s))
-    basis, _ = np.linalg.qr(known[1:]) if known.shape[1] else (np.zeros((len(space) - 1, 0)), None)
+    basis, _ = np.linalg.qr(found[1:]) if found.shape[1] else (np.zeros((len(space) - 1, 0)), None)
     chosen: list[FloatArray] = []
     for terms in order:
         if len(chosen) == len(news):
@@ -627,8 +627,8 @@ def pruned(features: Features, vector: FloatArray) -> tuple[IntArray, FloatArray
     Chen 2008, Biometrika 95), a little stricter: an idle term in print misleads more than a faint one lost.
     """
     sizes = np.linalg.norm(features.values[:, : len(vector)], axis=0)
-    part = np.abs(vector) * np.where(sizes > 0, sizes, 1.0)
-    support = np.flatnonzero(part > 1e-9 * part.max())
+    magnitudes = np.abs(vector) * np.where(sizes > 0, sizes, 1.0)
+    support = np.flatnonzero(magnitudes > 1e-9 * magnitudes.max())
     residual, vector, importance = features.fit(support)
     needed: set[int] = set()
     while len(support) > 1:
@@ -675,9 +675,9 @@ def simple_fits(
     if m < size or (size > 2 and m > MOST_FOR_TRIPLES):
         return
     supports = np.array(list(combinations(range(m), size)))
-    for known in without.T:
-        if np.count_nonzero(known) <= size:
-            supports = supports[np.sum(known[supports] != 0, axis=1) < np.count_nonzero(known)]
+    for coefficients in without.T:
+        if np.count_nonzero(coefficients) <= size:
+            supports = supports[np.sum(coefficients[supports] != 0, axis=1) < np.count_nonzero(coefficients)]
     if not len(supports):
         return
     scale = np.linalg.norm(features.values, axis=0)
@@ -686,8 +686,8 @@ def simple_fits(
     chunks = (supports[start : start + CHUNK] for start in range(0, len(supports), CHUNK))
     squares = np.concatenate([_least(values, slopes, chunk) for chunk in chunks])
     fits = []
-    for place in np.argsort(squares, kind="stable")[:LOOKED_AT]:
-        support = supports[place]
+    for index in np.argsort(squares, kind="stable")[:LOOKED_AT]:
+        support = supports[index]
         distance, vector, _ = features.fit(support)
         if np.all(vector != 0):
             fits.append((max(distance, features.floor(support, vector)), support, vector))
@@ -845,7 +845,7 @@ def refine(V: Points, powers: IntArray, vector: FloatArray, frame: Frame, n_mono
     vector = vector / vector[lead]
     every = np.arange(len(V.values))
     whole = _distances(terms, [vector], [every], frame.spread)
-    others = [np.setdiff1d(every, part) for part in V.parts]
+    others = [np.setdiff1d(every, fold) for fold in V.parts]
     fitted = [_weighted(terms.rows(rest), vector)[0] for rest in others]
     apart = _distances(terms, fitted, V.parts, frame.spread)
     # Again, because the weights belong to coefficients of another size.
@@ -881,13 +881,13 @@ def _weighted(terms: _Terms, vector: FloatArray) -> tuple[FloatArray, Features]:
 
 
 def _distances(
-    terms: _Terms, vectors: list[FloatArray], parts: list[IntArray], spread: FloatArray
+    terms: _Terms, vectors: list[FloatArray], folds: list[IntArray], spread: FloatArray
 ) -> tuple[float, float]:
     """Return the root mean square of values over that of gradients: in units of spread, and of the data."""
     values = 0.0
     slopes = np.zeros(len(spread))
-    for vector, part in zip(vectors, parts, strict=True):
-        some = terms.rows(part)
+    for vector, fold in zip(vectors, folds, strict=True):
+        some = terms.rows(fold)
         size = np.abs(vector).max()
         values += float(np.sum((some.values @ (vector / size)) ** 2))
         slopes += np.sum((some.slopes @ (vector / size)) ** 2, axis=1)

@@ -81,17 +81,17 @@ class Relation:
             If the number or the names of the columns differ, or X is not a table of finite numbers.
         """
         rows = as_rows(X, expected=table.Expected())
-        given = rows.shape[1] if rows.feature_names is None or not self._named else rows.feature_names
-        if given not in (len(self.feature_names), self.feature_names):
-            has = listed(given) if isinstance(given, tuple) else f"{given} columns"
+        features = rows.shape[1] if rows.feature_names is None or not self._named else rows.feature_names
+        if features not in (len(self.feature_names), self.feature_names):
+            has = listed(features) if isinstance(features, tuple) else f"{features} columns"
             raise DataError(
                 f"X has {has}, but the relation is between {len(self.feature_names)} columns: "
                 f"{listed(self.feature_names)}.",
                 "Give these columns in this order.",
             )
 
-        def left(part: Rows) -> FloatArray:
-            V = (_dense(part) - self.origin) / self.unit
+        def left(block: Rows) -> FloatArray:
+            V = (_dense(block) - self.origin) / self.unit
             return np.asarray(columns(V, self.powers) @ self.coefficients)[:, None]
 
         return rows.mapped(left, 1, np.float64)[:, 0]
@@ -273,8 +273,8 @@ def _rows(X: Any, degree: int) -> Rows:
         try:
             return as_rows(X, weigh=False, estimator="relations")
         except MemoryLimitError as error:
-            one = "degree=1 takes one pass over any number of rows."
-            raise MemoryLimitError(str(error), one) from error
+            hint = "degree=1 takes one pass over any number of rows."
+            raise MemoryLimitError(str(error), hint) from error
     rows = as_rows(X, weigh=False, estimator="relations", check_finite=False, limit=memory_limit_bytes(None))
     if rows.free_to_revisit:
         rows.require_finite()
@@ -361,10 +361,10 @@ def justified(powers: IntArray, values: FloatArray, triangle: FloatArray, n: int
     for _ in range(40):
         rounded = values.copy()
         for done in range(1, len(order)):
-            place = order[done]
+            index = order[done]
             error = best / np.sqrt(n) * _follow(rounded, values, order[:done], order[done:], triangle)
-            least = min(doubts, 1) * SHOWN * abs(rounded[place])
-            rounded[place] = _shortest(float(rounded[place]), max(doubts * error, least))
+            least = min(doubts, 1) * SHOWN * abs(rounded[index])
+            rounded[index] = _shortest(float(rounded[index]), max(doubts * error, least))
         if np.linalg.norm(triangle @ (rounded - values)) <= ADDED * max(best, FINEST):
             return rounded
         doubts /= 2
@@ -424,14 +424,14 @@ def equation(powers: IntArray, values: FloatArray, names: Sequence[str]) -> str:
     >>> equation(np.array([[0, 0], [2, 0], [0, 2]]), np.array([-1.0, 1.0, 2.5]), ["x", "y"])
     'x^2 + 2.5 y^2 - 1 = 0'
     """
-    parts: list[str] = []
-    for place in term_order(powers):
-        value, power = float(values[place]), powers[place].tolist()
+    terms: list[str] = []
+    for index in term_order(powers):
+        value, power = float(values[index]), powers[index].tolist()
         number, name = _number(abs(value)), monomial_name(power, names)
         term = number if not any(power) else name if number == "1" else f"{number} {name}"
         sign = "-" if value < 0 else "+"
-        parts.append(f"{sign} {term}" if parts else term if value > 0 else f"-{term}")
-    return f"{' '.join(parts)} = 0"
+        terms.append(f"{sign} {term}" if terms else term if value > 0 else f"-{term}")
+    return f"{' '.join(terms)} = 0"
 
 
 def _shortest(value: float, doubt: float) -> float:

@@ -98,16 +98,16 @@ def as_labelled(
         raise DataError(f"{name} requires y to be passed, but the target y is None.", hint)
     if not isinstance(estimator, str):
         store_features(estimator, X, rows)
-    values, classes, known = as_target(y, rows.shape[0], discrete=discrete)
+    values, classes, labelled = as_target(y, rows.shape[0], discrete=discrete)
     names = rows.feature_names or tuple(f"x{j}" for j in range(rows.shape[1]))
-    if missing := rows.shape[0] - len(known):
+    if missing := rows.shape[0] - len(labelled):
         without = f"{missing:,} of {rows.shape[0]:,} rows {'has' if missing == 1 else 'have'} no label"
         if not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split")):
             raise DataError(
                 f"{without}, and cv gives folds as numbers of rows.", "Leave such rows out of X, y and cv."
             )
         MissingValuesWarning(f"{without} and {'was' if missing == 1 else 'were'} left out.").warn()
-        rows = rows.picked(known)
+        rows = rows.picked(labelled)
     if not rows.in_one_place:
         return Labelled(replace(rows, feature_names=names), values, classes, names)
     require_magnitudes(rows)
@@ -138,17 +138,17 @@ def as_target(
         raise DataError(f"y must hold one label for each row: {error}") from error
     if len(values) != n:
         raise DataError(f"y has {len(values)} labels but X has {n} rows.", "Give one label for each row.")
-    known = np.flatnonzero(has_label(values))
-    values = values[known]
-    if not known.size:
+    labelled = np.flatnonzero(has_label(values))
+    values = values[labelled]
+    if not labelled.size:
         raise DataError(f"None of {n} rows has a label.", "Give one label for each row.")
     if values.dtype.kind == "O":
         # Numbers where all are, otherwise text.
         text = all(isinstance(v, str) for v in values)
         values = values.astype(str) if text else np.array(values.tolist())
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        place = int(np.argmin(np.isfinite(values)))
-        which = f"label {known[place]} is {values[place]}"
+        index = int(np.argmin(np.isfinite(values)))
+        which = f"label {labelled[index]} is {values[index]}"
         raise DataError(f"Input y contains NaN or infinity: {which}.", "Remove those rows first.")
     if discrete == "auto":
         discrete = looks_discrete(values)
@@ -168,7 +168,7 @@ def as_target(
     if len(classes) < 2:
         why = f"All {len(values)} labels are the same{' 1 class' * bool(discrete)}: {classes[0].item()!r}."
         raise DataError(why, f"Give {'at least two classes' if discrete else 'labels that vary'}.")
-    return (codes.astype(np.int64), classes, known) if discrete else (values, None, known)
+    return (codes.astype(np.int64), classes, labelled) if discrete else (values, None, labelled)
 
 
 def side_by_side(first: R, second: R) -> R:
@@ -274,15 +274,15 @@ class ColumnSelector(SelectorMixin, TransformerMixin, BaseEstimator):  # type: i
         rows.require_dense("inverse_transform does not support sparse data. Use X.toarray().", InputTypeError)
         if rows.shape[1] != count:
             raise DataError(f"X has {rows.shape[1]} columns, but {count} features were selected.")
-        places = np.where(self.support_, np.cumsum(self.support_) - 1, count)
+        indices = np.where(self.support_, np.cumsum(self.support_) - 1, count)
 
-        def back(part: Rows) -> Any:
+        def back(block: Rows) -> Any:
             # What was dropped is read from a column of zeros.
-            values = part.in_memory()
-            padded = part.xp.concat([values, part.xp.zeros_like(values[:, :1])], axis=1)
-            return part.xp.take(padded, from_numpy(places, values), axis=1)
+            values = block.in_memory()
+            padded = block.xp.concat([values, block.xp.zeros_like(values[:, :1])], axis=1)
+            return block.xp.take(padded, from_numpy(indices, values), axis=1)
 
-        return rows.mapped(back, len(places))
+        return rows.mapped(back, len(indices))
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)

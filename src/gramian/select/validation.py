@@ -147,7 +147,7 @@ def draw_folds(
     DataError
         For a class with fewer rows than folds, more folds than rows, rows that are not there.
     """
-    n, given = len(y), cv
+    n, value = len(y), cv
     if cv is None or isinstance(cv, (Integral, bool)):
         also = "In Python also a splitter, or splits."
         folds = check_integer("cv", 5 if cv is None else cv, 2, advice=also)
@@ -171,22 +171,22 @@ def draw_folds(
     every = np.arange(n)
     try:
         # Masks become numbers, and rows that are not there raise an error.
-        parts = [(every[np.asarray(train)], every[np.asarray(test)]) for train, test in splitter.split(X, y)]
+        pairs = [(every[np.asarray(train)], every[np.asarray(test)]) for train, test in splitter.split(X, y)]
     except (TypeError, ValueError, IndexError) as error:
         grouped = "For grouped rows give the splits: cv=list(splitter.split(X, y, groups))."
         hint = f"Give fewer folds. {grouped}"
-        raise DataError(f"cv={given!r} cannot split {n} rows: {error}", hint) from error
-    if not parts:
+        raise DataError(f"cv={value!r} cannot split {n} rows: {error}", hint) from error
+    if not pairs:
         hint = "A generator can be read only once: give a list, or a number of folds."
-        raise DataError(f"cv={given!r} has no splits.", hint)
-    return parts
+        raise DataError(f"cv={value!r} has no splits.", hint)
+    return pairs
 
 
 # --------------------------------------------------------------------- scores
 
 
 def fitted_score(
-    estimator: Any, scorer: Scorer, known: tuple[Any, Any], new: tuple[Any, Any], where: str
+    estimator: Any, scorer: Scorer, train: tuple[Any, Any], new: tuple[Any, Any], where: str
 ) -> float:
     """Fit a clone of the estimator to known rows and labels, and score it on new ones.
 
@@ -197,7 +197,7 @@ def fitted_score(
     """
     doing = "Fitting"
     try:
-        fitted = clone(estimator).fit(*known)
+        fitted = clone(estimator).fit(*train)
         doing = "Scoring"
         score = float(scorer(fitted, *new))
     except Exception as error:
@@ -233,8 +233,8 @@ class Validation:
         (train, test), y = self.folds[fold], self.y
         subset = listed(self.names[j] for j in columns.tolist())
         where = f"on {{{subset}}} in fold {fold + 1} of {len(self.folds)}"
-        known, new = (self._cut(train, columns), y[train]), (self._cut(test, columns), y[test])
-        return fitted_score(self.estimator, self.scorer, known, new, where)
+        train_rows, new = (self._cut(train, columns), y[train]), (self._cut(test, columns), y[test])
+        return fitted_score(self.estimator, self.scorer, train_rows, new, where)
 
     def _cut(self, rows: IntArray, columns: IntArray) -> FloatArray:
         if not sparse.issparse(self.X):
@@ -250,21 +250,21 @@ class Validation:
 @contextmanager
 def warnings_counted() -> Iterator[Counter[str]]:
     """Count the warnings of estimators instead of showing hundreds of them."""
-    said: Counter[str] = Counter()
+    messages: Counter[str] = Counter()
     if current_thread() is not main_thread():
-        yield said  # of none: Python's filters are of all threads
+        yield messages  # of none: Python's filters are of all threads
         return
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield said
-    said.update(f"{w.category.__name__}: {str(w.message).splitlines()[0]}" for w in caught)
+        yield messages
+    messages.update(f"{w.category.__name__}: {str(w.message).splitlines()[0]}" for w in caught)
 
 
-def notes_of(said: Counter[str]) -> tuple[str, ...]:
+def notes_of(messages: Counter[str]) -> tuple[str, ...]:
     """Return the most frequent warnings of cross-validation."""
     return tuple(
         f"During cross-validation: {text} ({counted(count, 'time')})"
-        for text, count in said.most_common(SAID)
+        for text, count in messages.most_common(SAID)
     )
 
 
@@ -381,8 +381,8 @@ def least_squares_scorer(
         Its scores are those of float64 arithmetic, also for float32 data.
     """
     model = _recognised(estimator)
-    known = scoring is None or isinstance(scoring, str)
-    if model is None or not known or scoring not in SCORES or y.dtype.kind not in "fiu" or sparse.issparse(X):
+    named = scoring is None or isinstance(scoring, str)
+    if model is None or not named or scoring not in SCORES or y.dtype.kind not in "fiu" or sparse.issparse(X):
         return None
     score = SCORES[scoring]
     if score is _r2 and min(len(test) for _, test in folds) < 2:
@@ -424,8 +424,8 @@ class LeastSquaresScorer:
 
         def in_fold(fold: FoldProblem) -> FloatArray:
             values = np.full(len(groups), np.nan)
-            for places, errors in fold.added(kept, groups) if adding else fold.removed(kept, groups):
-                values[places] = self.score(errors, fold.y)
+            for indices, errors in fold.added(kept, groups) if adding else fold.removed(kept, groups):
+                values[indices] = self.score(errors, fold.y)
             return values
 
         return np.column_stack(parallel_map(in_fold, self.folds))
@@ -443,16 +443,16 @@ def of_fold(
     if scaler is not None:
         fitted = clone(scaler).fit(A)
         A, B = fitted.transform(A), fitted.transform(B)
-    known, wanted = y[train].astype(np.float64), y[test].astype(np.float64)
+    target, wanted = y[train].astype(np.float64), y[test].astype(np.float64)
     origin = 0.0
     if intercept:
-        center, origin = A.mean(axis=0), float(known.mean())
+        center, origin = A.mean(axis=0), float(target.mean())
         A -= center
         B -= center
-        known = known - origin
+        target = target - origin
     G = A.T @ A
     G[np.diag_indices_from(G)] += penalty
-    return FoldProblem(G, A.T @ known, B, wanted, wanted - origin)
+    return FoldProblem(G, A.T @ target, B, wanted, wanted - origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -516,19 +516,19 @@ class FoldProblem:
             return
         P, weights, error, V = solved
         alone, columns, several = _split(groups)
-        places = np.searchsorted(kept, columns)
-        yield from self._batches(alone, places, weights[places] / np.diagonal(P)[places], error, V)
+        indices = np.searchsorted(kept, columns)
+        yield from self._batches(alone, indices, weights[indices] / np.diagonal(P)[indices], error, V)
         for i, group in several:
             gone = np.searchsorted(kept, group)
             share = np.linalg.solve(P[np.ix_(gone, gone)], weights[gone])
             yield np.array([i]), (error + V[:, gone] @ share)[:, None]
 
     def _batches(
-        self, places: IntArray, columns: IntArray, weights: FloatArray, error: FloatArray, beside: FloatArray
+        self, indices: IntArray, columns: IntArray, weights: FloatArray, error: FloatArray, beside: FloatArray
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield residuals with one column each added to them."""
-        for part in slices(len(places), max(1, BATCH // max(1, len(self.y)))):
-            yield places[part], error[:, None] + beside[:, columns[part]] * weights[part]
+        for batch in slices(len(indices), max(1, BATCH // max(1, len(self.y)))):
+            yield indices[batch], error[:, None] + beside[:, columns[batch]] * weights[batch]
 
     def _solved(self, kept: IntArray) -> tuple[FloatArray, ...] | None:
         """Solve for some columns; None where they are too nearly dependent.
@@ -554,9 +554,9 @@ class FoldProblem:
 
 def _split(groups: Sequence[IntArray]) -> tuple[IntArray, IntArray, list[tuple[int, IntArray]]]:
     """Return which groups are of one column, and these columns; and the others with their places."""
-    places = [i for i, group in enumerate(groups) if len(group) == 1]
+    single = [i for i, group in enumerate(groups) if len(group) == 1]
     several = [(i, group) for i, group in enumerate(groups) if len(group) > 1]
-    return np.array(places, dtype=np.intp), np.array([groups[i][0] for i in places], dtype=np.intp), several
+    return np.array(single, dtype=np.intp), np.array([groups[i][0] for i in single], dtype=np.intp), several
 
 
 def _factor(M: FloatArray, length: FloatArray) -> FloatArray | None:

@@ -406,25 +406,25 @@ def choose(steps: Sequence[SearchStep], rule: Rule, limit: int | None = None) ->
     limit : int, optional
         For "size".
     """
-    places = [j for j, step in enumerate(steps) if step.action != "keep"]
-    visited = [steps[j] for j in places]
+    moves = [j for j, step in enumerate(steps) if step.action != "keep"]
+    visited = [steps[j] for j in moves]
     if rule == "size" and limit is not None:
         size = max(len(step.subset) for step in visited if len(step.subset) <= limit)
-        places = [j for j in places if len(steps[j].subset) == size]
-        asked = "as many as" if size == limit else f"the most that the groups allow of the {limit} that"
-        return Choice(places[candidates.best([steps[j] for j in places])], f"{asked} were requested")
-    place = candidates.best(visited)
-    top = visited[place]
+        moves = [j for j in moves if len(steps[j].subset) == size]
+        how = "as many as" if size == limit else f"the most that the groups allow of the {limit} that"
+        return Choice(moves[candidates.best([steps[j] for j in moves])], f"{how} were requested")
+    best = candidates.best(visited)
+    top = visited[best]
     if rule == "best":
         tied = {step.subset for step in visited if step.mean >= top.mean - tolerance(top.mean)}
         others = len(tied) - 1
         same = "; another subset ties" if others == 1 else f"; {others} other subsets tie"
-        return Choice(places[place], f"the best mean of all steps{same if others else ''}")
+        return Choice(moves[best], f"the best mean of all steps{same if others else ''}")
     why = (
         f"the fewest within one standard error, {top.standard_error:.2g}, of the best mean, {top.mean:.4g} "
         f"with {counted(len(top.subset), 'feature')}"
     )
-    return Choice(places[candidates.within_one_standard_error(visited)], why)
+    return Choice(moves[candidates.within_one_standard_error(visited)], why)
 
 
 class _Walk:
@@ -472,15 +472,15 @@ class _Walk:
     def round(self, movable: list[int], adding: bool, *, undo: bool = False) -> SearchStep:
         groups = [self.space.free[i] for i in movable]
         scores = self.scorer.scores(self.columns, groups, adding)
-        tried, place = _tuples(groups), first_best(scores)
+        tried, best_move = _tuples(groups), first_best(scores)
         count = len(self.inside) + (1 if adding else -1)
-        known, mean = self.best.get(count, -np.inf), float(scores.mean(axis=1)[place])
-        if undo and not mean > known + tolerance(mean):
+        reached, mean = self.best.get(count, -np.inf), float(scores.mean(axis=1)[best_move])
+        if undo and not mean > reached + tolerance(mean):
             return self._step("keep", (), scores, tried)
-        self.best[count] = max(known, mean)
-        self.inside ^= {movable[place]}
-        self.now = scores[place]
-        return self._step("add" if adding else "remove", tried[place], scores, tried)
+        self.best[count] = max(reached, mean)
+        self.inside ^= {movable[best_move]}
+        self.now = scores[best_move]
+        return self._step("add" if adding else "remove", tried[best_move], scores, tried)
 
     def leads(self, step: SearchStep) -> bool:
         """Say whether a step leads to the best subset so far, and remember it if so."""
@@ -747,7 +747,7 @@ class History(Selection[SearchStep]):
 
     def shown(self) -> list[int]:
         """Return the places of the steps that moved something."""
-        return [place for place, step in enumerate(self.tried) if step.action != "keep"]
+        return [index for index, step in enumerate(self.tried) if step.action != "keep"]
 
     def remarks(self) -> list[str]:
         """Return the choice, the work and how to read the scores."""

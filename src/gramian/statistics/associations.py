@@ -359,16 +359,16 @@ def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60
     >>> normal_ellipse([[-1, 0], [1, 0], [0, -1], [0, 1]], 0.95)[0].round(2).tolist()
     [2.0, 0.0]
     """
-    given = np.asarray(points, dtype=np.float64)
-    size = float(np.abs(given).max()) or 1.0
-    given = given / size
-    (a, b), (_, c) = np.cov(given.T)
+    values = np.asarray(points, dtype=np.float64)
+    size = float(np.abs(values).max()) or 1.0
+    values = values / size
+    (a, b), (_, c) = np.cov(values.T)
     # The root of a 2 x 2 matrix M is (M + d I) / sqrt(trace + 2 d), d the root of the determinant.
     d = np.sqrt(max(a * c - b * b, 0.0))
     root = np.array([[a + d, b], [b, c + d]]) / (np.sqrt(a + c + 2 * d) or 1.0)
     angle = np.linspace(0, 2 * np.pi, corners + 1)
     circle = np.sqrt(special.chdtri(2, 1 - level)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return np.asarray(size * (given.mean(axis=0) + circle @ root))
+    return np.asarray(size * (values.mean(axis=0) + circle @ root))
 
 
 def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:
@@ -398,11 +398,11 @@ def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) 
     >>> mean_ellipse([[-1, 0], [1, 0], [0, -1], [0, 1]], 0.95)[0].round(2).tolist()
     [3.08, 0.0]
     """
-    given = np.asarray(points, dtype=np.float64)
-    n = len(given)
+    values = np.asarray(points, dtype=np.float64)
+    n = len(values)
     squared = 2 * (n - 1) / (n - 2) * special.fdtri(2, n - 2, level) / n
-    centre = given.mean(axis=0)
-    around = normal_ellipse(given, level, corners) - centre
+    centre = values.mean(axis=0)
+    around = normal_ellipse(values, level, corners) - centre
     return np.asarray(centre + np.sqrt(squared / special.chdtri(2, 1 - level)) * around)
 
 

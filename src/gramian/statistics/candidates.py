@@ -154,9 +154,9 @@ class Selection(InNotebook, Members[T_co]):
         """Return the places of the candidates that the table shows."""
         return list(range(len(self.tried)))
 
-    def label_of(self, one: T_co) -> str:  # type: ignore[misc]
+    def label_of(self, candidate: T_co) -> str:  # type: ignore[misc]
         """Return a candidate in words."""
-        return str(one.candidate)
+        return str(candidate.candidate)
 
     def remarks(self) -> list[str]:
         """Return what is said below the table."""
@@ -173,10 +173,18 @@ class Selection(InNotebook, Members[T_co]):
         errors = any(math.isfinite(self.tried[j].standard_error) for j in indices)
         rows = []
         for j in indices:
-            one = self.tried[j]
-            length = f"{bar(one.mean, max(means), wide):{wide}}  " if wide else ""
-            error = one.standard_error if errors else ""
-            rows.append(("*" * (j == chosen), one.size, one.mean, error, length + self.label_of(one)))
+            candidate = self.tried[j]
+            length = f"{bar(candidate.mean, max(means), wide):{wide}}  " if wide else ""
+            error = candidate.standard_error if errors else ""
+            rows.append(
+                (
+                    "*" * (j == chosen),
+                    candidate.size,
+                    candidate.mean,
+                    error,
+                    length + self.label_of(candidate),
+                )
+            )
         heads = ("", self.unit, self.measure, "± s.e." * errors, "")
         return Grid(heads, rows, ("", "", form, form, ""), most=MOST_LINES)
 
@@ -263,8 +271,8 @@ def bar(value: float, largest: float, width: int = 20) -> str:
     ''
     """
     share = min(1.0, max(0.0, value / largest)) if largest > 0 else 0.0
-    full, part = divmod(round(8 * width * share), 8)
-    return ("█" * full + EIGHTHS[part]).rstrip()
+    full, eighths = divmod(round(8 * width * share), 8)
+    return ("█" * full + EIGHTHS[eighths]).rstrip()
 
 
 def data_frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> Any:

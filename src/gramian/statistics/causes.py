@@ -126,7 +126,9 @@ def causes_of(
         rest = np.delete(np.arange(len(row)), i)
         usual = _usual(row[rest], low[rest], high[rest])
         scaled = (
-            one for one in candidates if one[0] and _usual(row[rest] * one[0], low[rest], high[rest]) >= usual
+            factor
+            for factor in candidates
+            if factor[0] and _usual(row[rest] * factor[0], low[rest], high[rest]) >= usual
         )
         if len(candidates) == 1 and next(scaled, None) is None:
             causes.append(candidates[0][1])

@@ -63,8 +63,8 @@ def parted(scores: FloatArray) -> Parted | None:
     some = np.array(evenly(len(scores), ROWS), dtype=np.intp)
     k = min(COMPONENTS, scores.shape[1])
     Z = scores[:, :k] / np.maximum(scores[some, :k].std(axis=0), np.finfo(np.float64).tiny)
-    few, part, single = Z[some], Z[some[evenly(len(some), SEARCHED)]], np.eye(k)
-    for w, least in chain(zip(single, repeat(DIP)), ((_two_means(part, w), CHOSEN) for w in single)):
+    few, searched, single = Z[some], Z[some[evenly(len(some), SEARCHED)]], np.eye(k)
+    for w, least in chain(zip(single, repeat(DIP)), ((_two_means(searched, w), CHOSEN) for w in single)):
         sums = few @ w
         x = np.sort(sums)
         if len(np.unique(x)) < max(4 * SMALLEST, len(x) / 2):
@@ -147,10 +147,10 @@ def dip(x: FloatArray, enough: float = 0.0) -> float:
 def _halves(x: FloatArray) -> tuple[float, tuple[float, float]]:
     """Return the means of the two groups of sorted numbers with the least squares, and the valley between."""
     _, means = _cut(x)
-    places = np.linspace(*means, PLACES)
-    counts = _near(x, places, means)
+    levels = np.linspace(*means, PLACES)
+    counts = _near(x, levels, means)
     valley = np.flatnonzero(counts == counts.min())
-    return float(places[valley[len(valley) // 2]]), means
+    return float(levels[valley[len(valley) // 2]]), means
 
 
 def _cut(x: FloatArray) -> tuple[float, tuple[float, float]]:
@@ -162,7 +162,7 @@ def _cut(x: FloatArray) -> tuple[float, tuple[float, float]]:
     return float(x[at]), (float(lower[at]), float(upper[at]))
 
 
-def _near(x: FloatArray, places: FloatArray, means: tuple[float, float]) -> IntArray:
+def _near(x: FloatArray, levels: FloatArray, means: tuple[float, float]) -> IntArray:
     """Return how many of the sorted numbers are near each place, relative to the distance of the means."""
     width = NEAR * (means[1] - means[0])
-    return np.searchsorted(x, places + width, "right") - np.searchsorted(x, places - width)
+    return np.searchsorted(x, levels + width, "right") - np.searchsorted(x, levels - width)

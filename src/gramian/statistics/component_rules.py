@@ -157,7 +157,7 @@ def compared(
     what: str,
     *,
     beyond: float = 0.0,
-    part: bool = False,
+    incomplete: bool = False,
 ) -> ComponentChoice:
     """Keep what exceeds its threshold, up to the first that does not.
 
@@ -171,7 +171,7 @@ def compared(
         The threshold in words.
     beyond : float
         The part of a threshold by which it must be exceeded to count: rounding.
-    part : bool
+    incomplete : bool
         Whether there are more that are not known.
     """
     number = leading(observed > threshold * (1 + beyond))
@@ -181,7 +181,7 @@ def compared(
     if number < observed.size:
         sentence += f"; component {number + 1} does not: {observed[number]:.4g} <= {threshold[number]:.4g}"
     evidence = numbered(1, dict(zip(names, (observed, threshold), strict=True)))
-    return ComponentChoice(rule, number, evidence, sentence + ".", part and number == observed.size)
+    return ComponentChoice(rule, number, evidence, sentence + ".", incomplete and number == observed.size)
 
 
 # ------------------------- Rules of thumb that read the eigenvalues only
@@ -211,7 +211,7 @@ def kaiser(scree: Scree) -> ComponentChoice:
     mean = np.full(scree.known.size, scree.total / max(scree.varying, 1))
     # Equal eigenvalues are their own mean, and rounding must not put one above it.
     names = ("eigenvalue", "mean")
-    return compared("kaiser", scree.known, mean, names, "the mean", beyond=SLACK, part=not scree.whole)
+    return compared("kaiser", scree.known, mean, names, "the mean", beyond=SLACK, incomplete=not scree.whole)
 
 
 def broken_stick(scree: Scree) -> ComponentChoice:
@@ -239,7 +239,7 @@ def broken_stick(scree: Scree) -> ComponentChoice:
     shares = scree.known / scree.total if scree.total > 0 else scree.known
     names = ("ratio", "stick_piece")
     what = "that of a broken stick"
-    return compared("broken-stick", shares, pieces, names, what, beyond=SLACK, part=not scree.whole)
+    return compared("broken-stick", shares, pieces, names, what, beyond=SLACK, incomplete=not scree.whole)
 
 
 def elbow(scree: Scree) -> ComponentChoice:
@@ -446,24 +446,26 @@ def minka(scree: Scree) -> ComponentChoice:
     >>> minka(Scree(values, float(values.sum()), 200, 6, 6, degrees=199)).number
     2
     """
-    d, known = scree.varying, scree.known
+    d, variances = scree.varying, scree.known
     if scree.n_samples <= d:
         sentence = (
             f"Minka's evidence needs more rows than columns, and there are {scree.n_samples} rows x {d} "
             "columns that vary. Use 'gavish-donoho', 'parallel' or 'sign-flip'."
         )
         return ComponentChoice("mle", None, {}, sentence)
-    rank = int(np.sum(known > 0))
+    rank = int(np.sum(variances > 0))
     if d < 2 or rank == 0:
         return ComponentChoice("mle", rank, {}, f"{rank} of {d} columns that vary: nothing to compare.")
     if scree.whole and rank < d:
         why = f"{d - rank} of {d} eigenvalues are 0, so {rank} components hold the data without any noise."
         return ComponentChoice("mle", rank, {}, why)
     most = min(rank, d - 1)
-    rest = np.full(d - known.size, float(scree.left[-1]) / max(d - known.size, 1))
-    evidence = log_evidence(np.concatenate([known, np.minimum(rest, known[-1])]), scree.n_samples, most)
+    rest = np.full(d - variances.size, float(scree.left[-1]) / max(d - variances.size, 1))
+    evidence = log_evidence(
+        np.concatenate([variances, np.minimum(rest, variances[-1])]), scree.n_samples, most
+    )
     number = int(np.argmax(evidence)) + 1
-    same = -np.diff(known[:number]) <= max(SAME, scree.tolerance) * known[0]
+    same = -np.diff(variances[:number]) <= max(SAME, scree.tolerance) * variances[0]
     if same.any():
         sentence = (
             f"Minka's evidence diverges where variances are equal: {int(same.sum())} of the first {number} "
@@ -474,9 +476,9 @@ def minka(scree: Scree) -> ComponentChoice:
     sentence = f"The log evidence is largest at {number}: {evidence[number - 1]:.6g}"
     sentence += f", {evidence[number - 1] - others.max():.3g} above the next best." if others.size else "."
     if not scree.whole:
-        sentence += f" The {d - known.size} unknown eigenvalues count as equal, by the trace."
-    at_least = number == known.size and not scree.whole
-    columns = {"log_evidence": evidence, "eigenvalue": known[:most]}
+        sentence += f" The {d - variances.size} unknown eigenvalues count as equal, by the trace."
+    at_least = number == variances.size and not scree.whole
+    columns = {"log_evidence": evidence, "eigenvalue": variances[:most]}
     return ComponentChoice("mle", number, numbered(1, columns), sentence, at_least)
 
 
@@ -590,7 +592,7 @@ def gavish_donoho(scree: Scree) -> ComponentChoice:
     columns = ("singular_value", "threshold")
     what = f"the threshold, {how}"
     thresholds = np.full(singular.size, threshold)
-    return compared("gavish-donoho", singular, thresholds, columns, what, part=not scree.whole)
+    return compared("gavish-donoho", singular, thresholds, columns, what, incomplete=not scree.whole)
 
 
 def _noise(scree: Scree, singular: FloatArray, factor: float) -> float:

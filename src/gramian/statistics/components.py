@@ -83,15 +83,15 @@ def shares_of(model: Any) -> FloatArray | None:
 
 def known_variances(model: Any) -> FloatArray:
     """Return the variances that a fitted model kept, and those left out as far as they are known."""
-    spectrum, known = model.spectrum_, as_float64(model.explained_variance_)
+    spectrum, variances = model.spectrum_, as_float64(model.explained_variance_)
     top = float(spectrum.values[0]) if spectrum.values.size else 0.0
-    if spectrum.rest.size and known.size and top > 0:
-        rest = np.maximum(spectrum.rest, 0.0) * (float(known[0]) / top)
+    if spectrum.rest.size and variances.size and top > 0:
+        rest = np.maximum(spectrum.rest, 0.0) * (float(variances[0]) / top)
         if getattr(getattr(model, "imputed_", None), "method", "") == "iterative" and rest.any():
             # Of the filled table, whose imputed entries have no noise.
-            rest *= max(float(model.total_variance_) - float(known.sum()), 0.0) / float(rest.sum())
-        known = np.concatenate([known, rest])
-    return known
+            rest *= max(float(model.total_variance_) - float(variances.sum()), 0.0) / float(rest.sum())
+        variances = np.concatenate([variances, rest])
+    return variances
 
 
 def column_norms(model: Any) -> FloatArray:

@@ -78,14 +78,14 @@ def model_findings(model: Any) -> tuple[Finding, ...]:
 
 def serious_lines(model: Any) -> tuple[str, ...]:
     """Return a line for each of the findings of a model."""
-    return tuple(one.line() for one in model_findings(model))
+    return tuple(finding.line() for finding in model_findings(model))
 
 
 def warn_of_findings(model: Any) -> None:
     """Warn of what a model shows that the caller has fitted, unless gramian itself asked for the fit."""
     if asked_by_user():
-        for one in model_findings(model):
-            DiagnosticWarning(f"{one.sentence} {one.remedy}").warn()
+        for finding in model_findings(model):
+            DiagnosticWarning(f"{finding.sentence} {finding.remedy}").warn()
 
 
 # ------------------------------------------------------------------ units

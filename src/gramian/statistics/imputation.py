@@ -145,10 +145,10 @@ class Patterns:
         With each slice come its rows, in the order of their patterns, and the places of these in the slice.
         """
         order = self.sorted_rows
-        for part in slices(len(self.observed), max(1, BATCH // max(k * k, self.observed.shape[1]))):
-            first, last = np.searchsorted(self.of_row, (part.start, part.stop), sorter=order)
+        for batch in slices(len(self.observed), max(1, BATCH // max(k * k, self.observed.shape[1]))):
+            first, last = np.searchsorted(self.of_row, (batch.start, batch.stop), sorter=order)
             rows = order[first:last]
-            yield part, rows, self.of_row[rows] - part.start
+            yield batch, rows, self.of_row[rows] - batch.start
 
 
 def grams_of_holes(observed: npt.NDArray[np.bool_], W: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -167,7 +167,7 @@ def grams_of_holes(observed: npt.NDArray[np.bool_], W: FloatArray) -> tuple[Floa
         missing = np.split(
             np.ascontiguousarray(W)[entries % d], np.searchsorted(entries, d * np.arange(1, u))
         )
-        gone = np.array([part.T @ part for part in missing])
+        gone = np.array([directions.T @ directions for directions in missing])
     return W.T @ W - gone, gone
 
 
@@ -199,8 +199,8 @@ def _inverses(A: FloatArray) -> FloatArray:
 def _symmetric(count: int, k: int, entries: Callable[[IndexArray, IndexArray], FloatArray]) -> FloatArray:
     """Return symmetric matrices, shape (count, k, k), whose entries are computed a few places at a time."""
     out, (left, right) = np.empty((count, k, k)), np.triu_indices(k)
-    for part in slices(len(left), PAIRS):
-        i, j = left[part], right[part]
+    for batch in slices(len(left), PAIRS):
+        i, j = left[batch], right[batch]
         out[:, i, j] = out[:, j, i] = entries(i, j)
     return out
 
@@ -219,23 +219,23 @@ class _Compact:
     unit: float  # what one row counts; weights that are shares of 1 do not count rows
 
     @classmethod
-    def of(cls, C: FloatArray, own: FloatArray, patterns: Patterns) -> _Compact:
+    def of(cls, C: FloatArray, row_weights: FloatArray, patterns: Patterns) -> _Compact:
         """Replace the rows of a pattern that has many by their triangular factor."""
-        rows, d = np.column_stack([C, np.ones(len(C))]) * np.sqrt(own)[:, None], C.shape[1]
+        rows, d = np.column_stack([C, np.ones(len(C))]) * np.sqrt(row_weights)[:, None], C.shape[1]
         sizes = np.bincount(patterns.of_row)
         large = (sizes > 2 * (d + 1)) & (d <= FEW_COLUMNS)
         rest = ~large[patterns.of_row]
-        parts, of_row = [rows[rest]], [patterns.of_row[rest]]
+        factors, of_row = [rows[rest]], [patterns.of_row[rest]]
         by_pattern = np.split(patterns.sorted_rows, np.cumsum(sizes)[:-1]) if large.any() else []
         for number in np.flatnonzero(large):
             seen = np.append(patterns.observed[number], True)
             R = np.linalg.qr(rows[by_pattern[number]][:, seen], mode="r")
-            parts.append(np.zeros((len(R), d + 1)))
-            parts[-1][:, seen] = R
+            factors.append(np.zeros((len(R), d + 1)))
+            factors[-1][:, seen] = R
             of_row.append(np.full(len(R), number))
-        few, which = np.concatenate(parts), np.concatenate(of_row)
-        counts = np.asarray(np.bincount(patterns.of_row, weights=own), dtype=np.float64)
-        unit = min(1.0, float(own.sum()) / np.count_nonzero(own))
+        few, which = np.concatenate(factors), np.concatenate(of_row)
+        counts = np.asarray(np.bincount(patterns.of_row, weights=row_weights), dtype=np.float64)
+        unit = min(1.0, float(row_weights.sum()) / np.count_nonzero(row_weights))
         return cls(np.ascontiguousarray(few[:, :d]), few[:, d], replace(patterns, of_row=which), counts, unit)
 
 
@@ -294,16 +294,16 @@ def impute_em(
     np.float64(4.0)
     """
     observed = ~np.isnan(X)
-    own = _row_weights(X, weights)
-    patterns, entries = Patterns.of(observed), float(own @ observed.sum(axis=1))
-    centre = _means(X, observed, own)
+    row_weights = _row_weights(X, weights)
+    patterns, entries = Patterns.of(observed), float(row_weights @ observed.sum(axis=1))
+    centre = _means(X, observed, row_weights)
     C = np.where(observed, X - centre, 0.0)
-    model = _first_model(C, own, k)
+    model = _first_model(C, row_weights, k)
     if start is not None:
         model = replace(start.model, mean=start.model.mean - centre)
-    square = max(_weighted_square(C, own) / entries, np.finfo(float).tiny)
+    square = max(_weighted_square(C, row_weights) / entries, np.finfo(float).tiny)
     least = LEAST_NOISE * X.shape[1] * square
-    compact = _Compact.of(C, own, patterns)
+    compact = _Compact.of(C, row_weights, patterns)
     model = replace(model, noise=max(model.noise, least))
     trace: list[float] = []
     settled = False
@@ -321,26 +321,26 @@ def _row_weights(X: FloatArray, weights: FloatArray | None) -> FloatArray:
     return np.ones(len(X)) if weights is None else weights
 
 
-def _means(X: FloatArray, observed: npt.NDArray[np.bool_], own: FloatArray) -> FloatArray:
-    return np.asarray(own @ np.where(observed, X, 0.0) / (own @ observed))
+def _means(X: FloatArray, observed: npt.NDArray[np.bool_], row_weights: FloatArray) -> FloatArray:
+    return np.asarray(row_weights @ np.where(observed, X, 0.0) / (row_weights @ observed))
 
 
-def _weighted_square(C: FloatArray, own: FloatArray) -> float:
-    return float(own @ (C**2).sum(axis=1))
+def _weighted_square(C: FloatArray, row_weights: FloatArray) -> float:
+    return float(row_weights @ (C**2).sum(axis=1))
 
 
-def _first_model(C: FloatArray, own: FloatArray, k: int) -> LowRank:
+def _first_model(C: FloatArray, row_weights: FloatArray, k: int) -> LowRank:
     """Return the maximum-likelihood model of complete data (Tipping and Bishop, equations 7 and 8)."""
-    d, total = C.shape[1], float(own.sum())
-    values, V = _leading(C, own, k)
+    d, total = C.shape[1], float(row_weights.sum())
+    values, V = _leading(C, row_weights, k)
     values = values / total
-    noise = max(_weighted_square(C, own) / total - float(values.sum()), 0.0) / max(1, d - k)
+    noise = max(_weighted_square(C, row_weights) / total - float(values.sum()), 0.0) / max(1, d - k)
     return LowRank(np.zeros(d), V * np.sqrt(np.maximum(values - noise, 0.0)), noise)
 
 
-def _leading(C: FloatArray, own: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+def _leading(C: FloatArray, row_weights: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
     """Return the k largest eigenvalues of ``C.T diag(own) C``, descending, and their directions (d, k)."""
-    C = C * np.sqrt(own)[:, None]
+    C = C * np.sqrt(row_weights)[:, None]
     n, d = C.shape
     tall = n >= d
     S = C.T @ C if tall else C @ C.T
@@ -363,15 +363,15 @@ def _expectation(compact: _Compact, model: LowRank) -> tuple[FloatArray, FloatAr
     B, Z = C @ model.weights, np.column_stack([np.empty((len(C), k)), compact.ones])
     moments = np.zeros((len(masks), k + 1, k + 1))
     eye = model.noise * np.eye(k)
-    for part, rows, which in patterns.batches(k):
-        G = _sums(masks[part], products)
+    for batch, rows, which in patterns.batches(k):
+        G = _sums(masks[batch], products)
         inverse = _inverses(G[:, :k, :k] + eye)
         # The mean is taken off the observed entries only.
         right = B[rows] - G[which, :k, k] * compact.ones[rows, None]
         Z[rows, :k] = np.matmul(inverse[which], right[:, :, None])[:, :, 0]
         outer = Z[rows][:, :, None] * Z[rows][:, None, :]
-        moments[part] = np.add.reduceat(outer, np.flatnonzero(np.diff(which, prepend=-1)), axis=0)
-        moments[part, :k, :k] += compact.counts[part, None, None] * model.noise * inverse
+        moments[batch] = np.add.reduceat(outer, np.flatnonzero(np.diff(which, prepend=-1)), axis=0)
+        moments[batch, :k, :k] += compact.counts[batch, None, None] * model.noise * inverse
     return Z, moments
 
 
@@ -413,8 +413,8 @@ def _expected_rows(X: FloatArray, patterns: Patterns, model: LowRank) -> FloatAr
     k = W.shape[1]
     B = np.where(np.isnan(X), 0.0, X - model.mean) @ W
     Z = np.empty_like(B)
-    for part, rows, which in patterns.batches(k):
-        inverse = _inverses(grams(patterns.masks[part], W) + model.noise * np.eye(k))
+    for batch, rows, which in patterns.batches(k):
+        inverse = _inverses(grams(patterns.masks[batch], W) + model.noise * np.eye(k))
         Z[rows] = np.matmul(inverse[which], B[rows][:, :, None])[:, :, 0]
     return np.asarray(model.mean + Z @ W.T)
 
@@ -443,17 +443,17 @@ def expected_scatter(
     ----------
     Tipping and Bishop (1999), Probabilistic principal component analysis, appendix B.
     """
-    own, W, noise = _row_weights(X, weights), result.model.weights, result.model.noise
+    row_weights, W, noise = _row_weights(X, weights), result.model.weights, result.model.noise
     d, k = W.shape
-    total = float(own.sum())
-    mean = own @ result.filled / total
-    C = (result.filled - mean) * np.sqrt(own)[:, None]
+    total = float(row_weights.sum())
+    mean = row_weights @ result.filled / total
+    C = (result.filled - mean) * np.sqrt(row_weights)[:, None]
     patterns = Patterns.of(~np.isnan(X))
-    counts = np.bincount(patterns.of_row, weights=own, minlength=len(patterns.masks))
+    counts = np.bincount(patterns.of_row, weights=row_weights, minlength=len(patterns.masks))
     scatter = C.T @ C
     scatter.flat[:: d + 1] += noise * (counts @ (1.0 - patterns.masks))
-    for part in slices(len(patterns.masks), max(1, CACHED // (k * max(k, d)))):
-        masks = patterns.masks[part]
+    for batch in slices(len(patterns.masks), max(1, CACHED // (k * max(k, d)))):
+        masks = patterns.masks[batch]
         # Rows whose products sum to the covariances: W.T divided by the factors of M, at the holes.
         M = grams(masks, W) + noise * np.eye(k)
         try:
@@ -461,7 +461,7 @@ def expected_scatter(
         except np.linalg.LinAlgError:  # noise that rounding hides
             values, V = np.linalg.eigh(M)
             factors = (V / np.sqrt(np.maximum(values, noise))[:, None, :]).transpose(0, 2, 1)
-        factors *= np.sqrt(noise * counts[part])[:, None, None]
+        factors *= np.sqrt(noise * counts[batch])[:, None, None]
         roots = (factors.reshape(-1, k) @ W.T).reshape(-1, k, d)
         roots *= (1.0 - masks)[:, None, :]
         whole = roots.reshape(-1, d)
@@ -500,7 +500,7 @@ def undetermined(X: FloatArray, k: int, model: LowRank | None = None) -> str:
     # Without noise, rows have to determine all scores.
     patterns = Patterns.of(observed)
     values = (
-        np.linalg.eigvalsh(grams(patterns.masks[part], model.weights)) for part, *_ in patterns.batches(k)
+        np.linalg.eigvalsh(grams(patterns.masks[batch], model.weights)) for batch, *_ in patterns.batches(k)
     )
     unknown = any((some[:, 0] <= np.maximum(model.noise, k * EPS * some[:, -1])).any() for some in values)
     if unknown or left < FEW * int(counts.sum()):
@@ -556,21 +556,23 @@ def impute_iterative(
     """
     observed = ~np.isnan(X)
     holes = ~observed
-    own = _row_weights(X, weights)
-    total, of_hole = float(own.sum()), own[np.nonzero(holes)[0]]
-    degrees, rows = total - ddof, max(total, float(np.count_nonzero(own)))
-    entries = float(own @ observed.sum(axis=1))
-    filled = np.where(observed, X, _means(X, observed, own) if start is None else start.filled)
-    size = max(math.sqrt(_weighted_square(filled - own @ filled / total, own) / entries), 1e-300)
+    row_weights = _row_weights(X, weights)
+    total, of_hole = float(row_weights.sum()), row_weights[np.nonzero(holes)[0]]
+    degrees, rows = total - ddof, max(total, float(np.count_nonzero(row_weights)))
+    entries = float(row_weights @ observed.sum(axis=1))
+    filled = np.where(observed, X, _means(X, observed, row_weights) if start is None else start.filled)
+    size = max(
+        math.sqrt(_weighted_square(filled - row_weights @ filled / total, row_weights) / entries), 1e-300
+    )
     trace: list[float] = []
     patterns, noise, settled = Patterns.of(observed), math.nan, False
     for step in range(max_iter):
-        mean = own @ filled / total
+        mean = row_weights @ filled / total
         C = filled - mean
-        values, V = _leading(C, own, k)
+        values, V = _leading(C, row_weights, k)
         values, scores = values / degrees, C @ V
         if step % NOISE_EVERY == 0:
-            before, noise = noise, _residual_variance(np.where(observed, C, 0.0), own, patterns, V)
+            before, noise = noise, _residual_variance(np.where(observed, C, 0.0), row_weights, patterns, V)
             settled = abs(noise - before) <= tol * max(noise, COLLAPSED * size**2)
         less = strength * excess(rows, X.shape[1], k) * noise
         kept = np.divide(np.maximum(values - less, 0.0), values, out=np.zeros(k), where=values > 0)
@@ -599,19 +601,19 @@ def excess(n: float, d: int, k: int) -> float:
     return 1.0 + (d - k) / max(n - 1 - k, 1)
 
 
-def _residual_variance(C: FloatArray, own: FloatArray, patterns: Patterns, V: FloatArray) -> float:
+def _residual_variance(C: FloatArray, row_weights: FloatArray, patterns: Patterns, V: FloatArray) -> float:
     """Return the variance of the residuals of observed entries; C is centred, and 0 at the holes."""
     d, k = V.shape
     B, squares = C @ V, (C**2).sum(axis=1)
     seen = patterns.masks.sum(axis=1)[patterns.of_row]
-    for part, rows, which in patterns.batches(k):
-        inverse = np.linalg.pinv(grams(patterns.masks[part], V), rcond=1e-8, hermitian=True)
+    for batch, rows, which in patterns.batches(k):
+        inverse = np.linalg.pinv(grams(patterns.masks[batch], V), rcond=1e-8, hermitian=True)
         squares[rows] -= (B[rows] * np.matmul(inverse[which], B[rows][:, :, None])[:, :, 0]).sum(axis=1)
     more = seen > k
     # Integer weights count rows; weights that are shares of 1 do not say how many rows there are.
-    unit = min(1.0, float(own.sum()) / np.count_nonzero(own))
-    left = float(own[more] @ (seen[more] - k)) - unit * (d - k) * (k + 1)
-    return float(own[more] @ np.maximum(squares[more], 0.0) / max(left, unit))
+    unit = min(1.0, float(row_weights.sum()) / np.count_nonzero(row_weights))
+    left = float(row_weights[more] @ (seen[more] - k)) - unit * (d - k) * (k + 1)
+    return float(row_weights[more] @ np.maximum(squares[more], 0.0) / max(left, unit))
 
 
 @dataclass(frozen=True, eq=False)

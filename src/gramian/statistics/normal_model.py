@@ -118,8 +118,8 @@ class NormalModel:
         observed, P = ~np.isnan(X), self._rows.T
         k, patterns = P.shape[1], Patterns.of(observed)
         result = np.empty(X.shape)
-        for part, here, which in patterns.batches(k):
-            _, K = self._coefficients(grams(patterns.masks[part], P))
+        for batch, here, which in patterns.batches(k):
+            _, K = self._coefficients(grams(patterns.masks[batch], P))
             result[here] = np.maximum(np.einsum("dj,ujl,dl->ud", P, K, P, optimize=True), 0.0)[which]
         result = np.where(observed, 0.0, np.sqrt(result + self._noise))
         return result if self.divisor is None else result * self.divisor
@@ -140,8 +140,8 @@ class NormalModel:
         patterns, s, D = Patterns.of(observed), self._noise, self._roots
         p, counts = (C @ self._rows.T) * D, observed.sum(axis=1)
         squares, logdet = (C**2).sum(axis=1), np.empty(len(X))
-        for part, here, which in patterns.batches(len(D)):
-            M = grams(patterns.masks[part], self._rows.T * D) + s * np.eye(len(D))
+        for batch, here, which in patterns.batches(len(D)):
+            M = grams(patterns.masks[batch], self._rows.T * D) + s * np.eye(len(D))
             logdet[here] = np.linalg.slogdet(M)[1][which]
             solved = np.matmul(np.linalg.inv(M)[which], p[here][:, :, None])[:, :, 0]
             squares[here] -= (p[here] * solved).sum(axis=1)
@@ -157,8 +157,8 @@ class NormalModel:
     @cached_property
     def _noise(self) -> float:
         # With every direction known, the least variance is what is noise.
-        known = self._has_rest or not self.variances.size
-        return self._above_rounding(self.noise if known else max(self.noise, float(self.variances.min())))
+        reliable = self._has_rest or not self.variances.size
+        return self._above_rounding(self.noise if reliable else max(self.noise, float(self.variances.min())))
 
     def _above_rounding(self, noise: float) -> float:
         least = 10 * self._rows.shape[1] * np.finfo(float).eps * float(self.variances.max(initial=0.0))
@@ -186,10 +186,10 @@ class NormalModel:
         if self.method == "mean" and self.means is not None:
             p = np.where(observed, C, self._centered(self.means[None, :])[0]) @ P
         scores, errors, expected = np.empty_like(p), np.empty_like(p), np.empty_like(p)
-        for part, here, which in patterns.batches(k):
-            G, gone = grams_of_holes(patterns.observed[part], P)
+        for batch, here, which in patterns.batches(k):
+            G, gone = grams_of_holes(patterns.observed[batch], P)
             B, K = self._coefficients(G)
-            B[~patterns.observed[part].any(axis=1)] = np.nan
+            B[~patterns.observed[batch].any(axis=1)] = np.nan
             expected[here] = np.matmul(B[which], p[here][:, :, None])[:, :, 0]
             scores[here] = p[here] + np.matmul(gone[which], expected[here][:, :, None])[:, :, 0]
             spread = self._noise * gone + gone @ K @ gone

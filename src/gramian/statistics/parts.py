@@ -72,32 +72,32 @@ def sums(sample: FloatArray) -> list[Sum]:
     if X.shape[1] > WIDEST:
         total = constant_sum(X)
         return [] if total is None else [Sum([*range(X.shape[1])], total, None, False)]
-    positive = ((parts, j) for parts, j in _like_columns(X) if X[:, parts].min() >= 0)
-    totals = sorted((_rest(X[:, parts], X[:, j]), parts, j) for parts, j in positive)
-    result = [Sum(parts, None, j, rest <= SAME) for rest, parts, j in totals if rest <= LEFT]
+    positive = ((summands, j) for summands, j in _like_columns(X) if X[:, summands].min() >= 0)
+    totals = sorted((_rest(X[:, summands], X[:, j]), summands, j) for summands, j in positive)
+    result = [Sum(summands, None, j, rest <= SAME) for rest, summands, j in totals if rest <= LEFT]
     wholes = []
-    for parts in _like_constants(X):
-        if (total := constant_sum(X[:, parts])) is not None and not _are_ranks(X[:, parts]):
-            rest = _rest(X[:, parts], np.full(len(X), total))
-            usual = len(parts) > 2 and abs((np.log10(total) + 0.5) % 1 - 0.5) <= CLOSE / 2  # 1, 100, 1e6
-            if usual or rest <= RARE or _are_within_one(X[:, parts], total):
-                wholes.append((rest, parts, total))
+    for summands in _like_constants(X):
+        if (total := constant_sum(X[:, summands])) is not None and not _are_ranks(X[:, summands]):
+            rest = _rest(X[:, summands], np.full(len(X), total))
+            usual = len(summands) > 2 and abs((np.log10(total) + 0.5) % 1 - 0.5) <= CLOSE / 2  # 1, 100, 1e6
+            if usual or rest <= RARE or _are_within_one(X[:, summands], total):
+                wholes.append((rest, summands, total))
     while wholes:
         least = min(wholes)[0]
-        alike = [one for one in wholes if one[0] <= max(ALIKE * least, EXACT)]
+        alike = [whole for whole in wholes if whole[0] <= max(ALIKE * least, EXACT)]
         fewest = min if least <= EXACT else max  # two wholes are none; small parts belong to one
-        rest, parts, total = fewest(alike, key=lambda one: len(one[1]))
-        result.append(Sum(parts, total, None, rest <= SAME))
-        wholes = [one for one in wholes if not {*one[1]} & {*parts}]
+        rest, summands, total = fewest(alike, key=lambda whole: len(whole[1]))
+        result.append(Sum(summands, total, None, rest <= SAME))
+        wholes = [whole for whole in wholes if not {*whole[1]} & {*summands}]
     return result
 
 
-def _rest(parts: FloatArray, total: FloatArray) -> float:
+def _rest(summands: FloatArray, total: FloatArray) -> float:
     """Return the variance of what parts lack, over theirs, in nearly all rows; 1 if these are too few."""
-    rest, most = np.abs(parts.sum(axis=1) - total), CLOSE * np.abs(total)
-    spread = float(parts.var(axis=0).sum())
+    rest, most = np.abs(summands.sum(axis=1) - total), CLOSE * np.abs(total)
+    spread = float(summands.var(axis=0).sum())
     # Of few whole numbers, such as 0 and 1, most agree by chance.
-    few = total.max() <= 1 / CLOSE and bool((parts == np.rint(parts)).all())
+    few = total.max() <= 1 / CLOSE and bool((summands == np.rint(summands)).all())
     enough = (rest <= most).mean() >= (1.0 if few else NEARLY)
     return float((np.minimum(rest, most) ** 2).mean()) / spread if enough and spread > 0 else 1.0
 
@@ -117,7 +117,7 @@ def _like_columns(X: FloatArray) -> Iterator[tuple[list[int], int]]:
         if len(np.unique(X[:, j])) >= DISTINCT:
             near = np.abs(run - column[:, None]) <= CLOSE * np.abs(column)[:, None]
             found = (runs[at] for at in np.flatnonzero(near.mean(axis=0) >= USUALLY).tolist())
-            yield from (([*one], j) for one in found if j not in one)
+            yield from (([*summands], j) for summands in found if j not in summands)
 
 
 def _like_constants(X: FloatArray) -> Iterator[list[int]]:
@@ -133,12 +133,14 @@ def _like_constants(X: FloatArray) -> Iterator[list[int]]:
             yield [*some[at]]
 
 
-def _are_within_one(parts: FloatArray, total: float) -> bool:
+def _are_within_one(summands: FloatArray, total: float) -> bool:
     """Return whether whole numbers sum to a number or one more or less, such as age and year of birth."""
-    return bool((parts == np.rint(parts)).all()) and float(np.abs(parts.sum(axis=1) - total).max()) <= 1
+    return (
+        bool((summands == np.rint(summands)).all()) and float(np.abs(summands.sum(axis=1) - total).max()) <= 1
+    )
 
 
-def _are_ranks(parts: FloatArray) -> bool:
+def _are_ranks(columns: FloatArray) -> bool:
     """Return whether rows are permutations, whose sum says nothing, of more than 0 and 1."""
-    ordered = np.sort(parts, axis=1)
+    ordered = np.sort(columns, axis=1)
     return bool((ordered == ordered[0]).all()) and len(np.unique(ordered[0])) > 2

@@ -124,7 +124,7 @@ class LinearProjection:
 
 
 def incomplete_rows(
-    rows: Rows, places: npt.NDArray[np.intp] | None = None
+    rows: Rows, indices: npt.NDArray[np.intp] | None = None
 ) -> Iterator[tuple[npt.NDArray[np.intp], FloatArray]]:
     """Yield those of some rows, or of all, that have missing values, block by block, with their numbers.
 
@@ -133,27 +133,27 @@ def incomplete_rows(
     DataError
         If one of these rows, with missing values or not, has infinity.
     """
-    if places is None:
+    if indices is None:
         holes = rows.holes()
-        places = np.array(sorted(holes.by_row if holes else ()), dtype=np.intp)
-    for part in slices(len(places), max(1, HOLED // rows.shape[1])):
-        X = arrays.to_numpy(arrays.dense(rows.at(places[part])))
+        indices = np.array(sorted(holes.by_row if holes else ()), dtype=np.intp)
+    for batch in slices(len(indices), max(1, HOLED // rows.shape[1])):
+        X = arrays.to_numpy(arrays.dense(rows.at(indices[batch])))
         if np.isinf(X).any():
             rows.require_finite(holes=True)
         with_holes = np.isnan(X).any(axis=1)
         if with_holes.all():  # as those of genotypes, which need no copy
-            yield places[part], X
+            yield indices[batch], X
         elif with_holes.any():
-            yield places[part][with_holes], X[with_holes]
+            yield indices[batch][with_holes], X[with_holes]
 
 
-def warn_of_undetermined(rows: Rows, places: npt.NDArray[np.intp]) -> None:
+def warn_of_undetermined(rows: Rows, indices: npt.NDArray[np.intp]) -> None:
     """Warn of rows whose observed entries determine no scores."""
-    if not len(places):
+    if not len(indices):
         return
-    names = first_few(places.tolist(), lambda place: row_text(rows, place))
+    names = first_few(indices.tolist(), lambda row: row_text(rows, row))
     MissingValuesWarning(
-        f"{counted(len(places), 'row has', 'rows have')} too few observed entries to determine scores, "
+        f"{counted(len(indices), 'row has', 'rows have')} too few observed entries to determine scores, "
         f"which are NaN: {names}. Leave such rows out, or measure more of their columns."
     ).warn()
 

@@ -97,8 +97,8 @@ def related(calls: FloatArray) -> list[Pair]:
     pairs = [
         Pair(*pair, max(value, twins.get(pair, value))) for pair, value in zip(suspects, found, strict=True)
     ]
-    kept = [one for one in pairs if one.kinship >= least or (one.first, one.second) in twins]
-    return sorted(kept, key=lambda one: -one.kinship)
+    kept = [pair for pair in pairs if pair.kinship >= least or (pair.first, pair.second) in twins]
+    return sorted(kept, key=lambda pair: -pair.kinship)
 
 
 def _twins(calls: FloatArray, columns: npt.NDArray[np.intp]) -> dict[tuple[int, int], float]:
@@ -117,8 +117,8 @@ def _twins(calls: FloatArray, columns: npt.NDArray[np.intp]) -> dict[tuple[int, 
     for _ in range(ORDERS):
         keys = np.ascontiguousarray(codes[:, rng.permutation(len(common))])
         order = np.argsort(keys.view(f"V{len(common)}")[:, 0])
-        for part in slices(len(order) - 1, PIECE // COMMON):
-            pairs = np.sort([order[:-1][part], order[1:][part]], axis=0)
+        for batch in slices(len(order) - 1, PIECE // COMMON):
+            pairs = np.sort([order[:-1][batch], order[1:][batch]], axis=0)
             pairs = pairs[:, (codes[pairs[0]] != codes[pairs[1]]).mean(axis=1) < UNLIKE]
             squares = (X[pairs[0]] - X[pairs[1]]) ** 2
             both = ~np.isnan(squares) & (usual > 0)
@@ -131,30 +131,30 @@ def _twins(calls: FloatArray, columns: npt.NDArray[np.intp]) -> dict[tuple[int, 
 
 def _screened(calls: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Return the kinship of all pairs where calls are missing independently, shape (n, n)."""
-    none, one, two = ((calls == value).astype(np.float32) for value in (0, 1, 2))
-    there = (none + one + two).mean(axis=1)
+    none, single, two = ((calls == value).astype(np.float32) for value in (0, 1, 2))
+    there = (none + single + two).mean(axis=1)
     # Heterozygous calls of one where the other has a call.
-    own = one.sum(axis=1)[:, None] * there[None, :]
+    singles = single.sum(axis=1)[:, None] * there[None, :]
     if there.min() == 1:  # the same counts in a third of the time: squares of differences
         squares = (calls**2).sum(axis=1)
         apart = squares[:, None] + squares[None, :] - 2 * (calls @ calls.T)
     else:
         opposite = none @ two.T
-        apart = 4 * (opposite + opposite.T) + own + own.T - 2 * (one @ one.T)
-    least = np.maximum(np.minimum(own, own.T), 1)
+        apart = 4 * (opposite + opposite.T) + singles + singles.T - 2 * (single @ single.T)
+    least = np.maximum(np.minimum(singles, singles.T), 1)
     return np.asarray(0.5 - apart / (4 * least))
 
 
 def _kinship(calls: FloatArray, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Iterator[float]:
     """Yield the kinship of pairs by the definition."""
-    for part in slices(len(first), max(1, PIECE // calls.shape[1])):
-        A, B = (np.asarray(calls[which[part]]) for which in (first, second))
-        known = [(X == 0) | (X == 1) | (X == 2) for X in (A, B)]
-        both = known[0] & known[1]
+    for batch in slices(len(first), max(1, PIECE // calls.shape[1])):
+        A, B = (np.asarray(calls[which[batch]]) for which in (first, second))
+        called = [(X == 0) | (X == 1) | (X == 2) for X in (A, B)]
+        both = called[0] & called[1]
         opposite = ((np.abs(A - B) == 2) & both).sum(axis=1)
-        one, other = (((X == 1) & both).sum(axis=1) for X in (A, B))
+        first_single, other = (((X == 1) & both).sum(axis=1) for X in (A, B))
         shared = ((A == 1) & (B == 1)).sum(axis=1)
-        least = np.minimum(one, other)
-        apart = 4 * opposite + one + other - 2 * shared
+        least = np.minimum(first_single, other)
+        apart = 4 * opposite + first_single + other - 2 * shared
         # Without a heterozygous call nothing is known.
         yield from np.where(least > 0, 0.5 - apart / (4 * np.maximum(least, 1)), 0.0).tolist()

@@ -80,8 +80,8 @@ class Sampling(Tabulated):
         k = len(self.variances)
         if k + (self.next_separated is not None) < 2:
             return ""
-        of = self.n_effective == self.n_samples
-        rows = counted(self.n_samples, "row") if of else f"{self.n_effective:.6g} effective rows"
+        all_independent = self.n_effective == self.n_samples
+        rows = counted(self.n_samples, "row") if all_independent else f"{self.n_effective:.6g} effective rows"
         groups = [group for group in self.groups if not self.separated[group].all()]
         if not groups:
             named = named_group(range(k), bool(self.next_separated))
@@ -96,7 +96,9 @@ class Sampling(Tabulated):
 
     def _notebook(self) -> Iterator[str | Grid]:
         columns = (self.variances, self.standard_errors, self.ratios, self.ratio_standard_errors)
-        rows = zip(component_names(len(self.variances)), *(part.tolist() for part in columns), strict=True)
+        rows = zip(
+            component_names(len(self.variances)), *(column.tolist() for column in columns), strict=True
+        )
         heads = "", "variance", "standard error", "ratio", "standard error"
         yield Grid(heads, list(rows), ("", ".6g", ".3g", ".4f", ".4f"))
         yield from filter(None, [self.brief])
@@ -134,20 +136,25 @@ def sampling_of(model: Any) -> Sampling | None:
     if not rank or not model.center or getattr(model, "n_missing_", False) or genotypes:
         return None
     columns = components.column_variances(model) if power else np.empty(0)
-    effective, known, k = effective_rows(model), known_variances(model), int(model.n_components_)
+    effective, variances, k = effective_rows(model), known_variances(model), int(model.n_components_)
     degrees = max(effective - 1.0, 1.0)
-    values, total = known[:rank], float(model.total_variance_)
+    values, total = variances[:rank], float(model.total_variance_)
     ratios = values / total
     left = (1.0 - float(ratios.sum())) * float(model.noise_variance_) / total if k == rank else 0.0
-    rest = float(((known[k:] / total) ** 2).sum()) if known.size > k else left
+    rest = float(((variances[k:] / total) ** 2).sum()) if variances.size > k else left
     # Variances of eigenvalues and ratios, relative to their squares, times degrees / 2.
-    own = np.ones(rank)
-    of_ratios = own - (1 - power) * (2 * ratios - (1 - power) * (float((ratios**2).sum()) + rest))
+    of_variances = np.ones(rank)
+    of_ratios = of_variances - (1 - power) * (2 * ratios - (1 - power) * (float((ratios**2).sum()) + rest))
     if power:
         P = as_float64(model.components_)[:rank]
         more, squares = _of_divisors(power, values, P, columns * (total / columns.sum()), rest * total**2)
-        own, of_ratios = own + more, of_ratios + more + 2 * power * (1 - power) * squares / total
-    errors, ratio_errors = (np.sqrt(2 / degrees * np.maximum(part, 0.0)) for part in (own, of_ratios))
+        of_variances, of_ratios = (
+            of_variances + more,
+            of_ratios + more + 2 * power * (1 - power) * squares / total,
+        )
+    errors, ratio_errors = (
+        np.sqrt(2 / degrees * np.maximum(term, 0.0)) for term in (of_variances, of_ratios)
+    )
     groups, next_separated = grouped(separable(model), rank, degrees)
     of_values, of_shares, n = values * errors, ratios * ratio_errors, int(model.n_samples_)
     return Sampling(values, of_values, ratios, of_shares, groups, next_separated, n, effective)
@@ -161,12 +168,12 @@ def sampling_note(model: Any) -> str:
 
 def separable(model: Any) -> FloatArray:
     """Return the known variances of a fitted PCA that are not 0 by the rank, kept ones first."""
-    known, kept, rank = known_variances(model), int(model.n_components_), int(model.rank_)
-    if rank < kept or not known.size:
-        return known[:rank]
+    variances, kept, rank = known_variances(model), int(model.n_components_), int(model.rank_)
+    if rank < kept or not variances.size:
+        return variances[:rank]
     most = min(int(model.n_samples_) - bool(model.center), int(model.n_features_in_))
-    above = known[kept:most] > float(model.spectrum_.rank_tolerance) * known[0]
-    return np.concatenate([known[:kept], known[kept:most][above]])
+    above = variances[kept:most] > float(model.spectrum_.rank_tolerance) * variances[0]
+    return np.concatenate([variances[:kept], variances[kept:most][above]])
 
 
 def grouped(values: FloatArray, count: int, degrees: float) -> tuple[tuple[range, ...], bool | None]:

@@ -106,7 +106,9 @@ def separation_of(scores: FloatArray, groups: npt.NDArray[Any]) -> Separation | 
     permuted = _by_chance(Z, codes, FEW, rng)
     clear = right > permuted.mean() + SPREAD * permuted.std()
     if not clear and (permuted >= right).sum() <= FEW / 4:
-        more = [_by_chance(Z, codes, part.stop - part.start, rng) for part in slices(PERMUTATIONS - FEW, FEW)]
+        more = [
+            _by_chance(Z, codes, batch.stop - batch.start, rng) for batch in slices(PERMUTATIONS - FEW, FEW)
+        ]
         permuted = np.concatenate([permuted, *more])
     p = 0.0 if clear else (1 + int((permuted >= right).sum())) / (1 + len(permuted))
     least = float((np.bincount(codes, hits) / np.bincount(codes)).min())
@@ -141,8 +143,8 @@ def _nearest(Z: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
     scaled = 1 / np.where(within > 0, within, 1.0)
     W, M = Z * scaled, means * scaled
     distances = (W**2).sum(axis=2)[..., None] - 2 * W @ M.swapaxes(1, 2) + (M**2).sum(axis=2)[:, None]
-    own = counts / np.maximum(counts - 1.0, 0.5)  # of the mean without the row itself
-    here = ((apart * scaled) ** 2).sum(axis=2) * own[codes] ** 2
+    left_out = counts / np.maximum(counts - 1.0, 0.5)  # of the mean without the row itself
+    here = ((apart * scaled) ** 2).sum(axis=2) * left_out[codes] ** 2
     np.put_along_axis(distances, codes[..., None], here[..., None], axis=2)
     return np.asarray(distances.argmin(axis=2) == codes)
 

@@ -130,11 +130,11 @@ def unit_difference(
     if sample is not None:
         sample = sample[:, vary] / np.nanmax(np.abs(sample[:, vary]))
     stated = [""] * len(values) if units is None else [units[j] for j in vary.tolist()]
-    units = [one or named for one, named in zip(stated, units_of(names), strict=True)]
+    units = [stated_unit or named for stated_unit, named in zip(stated, units_of(names), strict=True)]
     widest = float(values.max() / values.min())
-    known = set(units) - {""}
+    different = set(units) - {""}
     alike = sample is not None and (same_range(sample) or neighbours(sample) or constant_sum(sample))
-    if (len(known) == 1 and all(units)) or (len(known) < 2 and alike):
+    if (len(different) == 1 and all(units)) or (len(different) < 2 and alike):
         return "", {}
     variances = (values / values.max()) ** 2
     order, shares = np.argsort(-variances, kind="stable"), variances / variances.sum()
@@ -142,8 +142,8 @@ def unit_difference(
     few = sample is not None and len(values) <= FEW
     ascending, m = np.sort(values), len(values)
     usual = ascending[0] if few else (ascending[(m - 1) // 2] + ascending[m // 2]) / 2
-    if not count and len(known) > 1 and widest >= UNITS_GAP:
-        count, clause = len(names), f"columns have different units ({', '.join(sorted(known))})"
+    if not count and len(different) > 1 and widest >= UNITS_GAP:
+        count, clause = len(names), f"columns have different units ({', '.join(sorted(different))})"
     elif not count and values.max() >= GAP * usual:
         count = max(1, int((shares >= SPREAD).sum()))
         who = f"{names[order[0]]} has" if count == 1 else f"{count} of {len(names):,} columns have"
@@ -178,7 +178,9 @@ def different_quantities(names: Sequence[str], sample: FloatArray) -> bool:
     if not 2 <= len(names) <= FEW or (len(units) == 1 and units != {""}):
         return False
     words = [set(WORDS.findall(name.casefold())) for name in names]
-    shared = [any(own & other for j, other in enumerate(words) if j != i) for i, own in enumerate(words)]
+    shared = [
+        any(quantity & other for j, other in enumerate(words) if j != i) for i, quantity in enumerate(words)
+    ]
     telling = 2 * sum(map(bool, words)) >= len(words) >= 2 * sum(shared)
     return telling and not (same_range(sample) or neighbours(sample) or constant_sum(sample))
 
@@ -244,11 +246,11 @@ def column_axis(names: Sequence[str]) -> tuple[FloatArray, str] | None:
     >>> column_axis(["x1", "x2", "x3"])
     """
     split = [ON_AXIS.fullmatch(name.strip()) for name in names]
-    around = {(one[1], one[3]) for one in split if one}
+    around = {(name_split[1], name_split[3]) for name_split in split if name_split}
     if len(split) < 3 or not all(split) or len(around) > 1:
         return None
     before, after = (word.strip(" _-.:=/()[]") for word in around.pop())
-    values = np.array([float(one[2]) for one in split if one])
+    values = np.array([float(name_split[2]) for name_split in split if name_split])
     steps = np.diff(values)
     if not (np.all(steps > 0) or np.all(steps < 0)):
         return None

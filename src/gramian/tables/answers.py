@@ -42,12 +42,14 @@ def scale_of(answers: Sequence[str]) -> tuple[str, ...] | None:
     ('Strongly disagree', 'Disagree', 'Undecided', 'Agree', 'Strongly agree')
     >>> scale_of(["yes", "no"])
     """
-    known = {one.strip().casefold() for one in answers}
+    answered = {answer.strip().casefold() for answer in answers}
     for scale in sorted((line.split("<") for line in SCALES.splitlines()), key=len):
         ranks = [rank.split("|") for rank in scale]
-        shown = [[one for one in rank if one.casefold() in known] or rank[:1] for rank in ranks]
-        if all(len(one) == 1 for one in shown) and known <= {one[0].casefold() for one in shown}:
-            return tuple(one[0] for one in shown)
+        shown = [[answer for answer in rank if answer.casefold() in answered] or rank[:1] for rank in ranks]
+        if all(len(answer) == 1 for answer in shown) and answered <= {
+            answer[0].casefold() for answer in shown
+        }:
+            return tuple(answer[0] for answer in shown)
     return None
 
 
@@ -64,7 +66,7 @@ def find_answers(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str
     for name, column in zip(names, arrays, strict=True):
         few = is_text(column) and len(pc.unique(column[:1000])) <= MOST
         if few and scale_of(some := pc.unique(column).drop_null().to_pylist()):
-            found[name] = {one.strip().casefold() for one in some}
+            found[name] = {answer.strip().casefold() for answer in some}
     groups = [[name for name in found if scale_of([*found[name], *found[first]])] for first in found]
     best = max(groups, key=len, default=[])
     scale = scale_of(every := sorted(set[str]().union(*map(found.__getitem__, best))))
@@ -81,18 +83,22 @@ def coded(source: ColumnSource, reading: ReadingOptions, answers: Sequence[str])
         If no column holds these answers only, and they were asked for.
     """
     source = source.prepared(reading)
-    fields, order = whole_fields(source), pa.array([one.casefold() for one in answers])
+    fields, order = whole_fields(source), pa.array([item.casefold() for item in answers])
     names, _ = source.unique_names(len(fields))
-    as_they_are = {*reading.label_columns, reading.id, *(group_column(one, names) for one in reading.groups)}
+    as_they_are = {
+        *reading.label_columns,
+        reading.id,
+        *(group_column(item, names) for item in reading.groups),
+    }
     done: list[str] = []
-    for place, (name, field) in enumerate(zip(names, fields, strict=True)):
+    for index, (name, field) in enumerate(zip(names, fields, strict=True)):
         if name in as_they_are or not is_text(field):
             continue
         texts = strings.as_given(field, source.na_values)
-        places = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), order)
-        if places.null_count == texts.null_count < len(texts):
-            numbers = pc.add(places, 1)
-            fields[place] = pc.fill_null(numbers.cast(field.type), "") if source.separator else numbers
+        codes = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), order)
+        if codes.null_count == texts.null_count < len(texts):
+            numbers = pc.add(codes, 1)
+            fields[index] = pc.fill_null(numbers.cast(field.type), "") if source.separator else numbers
             done.append(name)
     if not done and reading.answers and not isinstance(answers[0], Remembered):
         problem = f"are not all that a column of {source.source} holds"

@@ -107,7 +107,7 @@ def _reader_of(X: Any) -> Callable[[Any, RowsRequest], Rows]:
 WEIGHTS = 1e-19, 1e19  # between which the largest weight is, so that products with squares stay in range
 
 
-def weighted(rows: Rows, weights: Any, of: str = "sample_weight") -> Rows:
+def weighted(rows: Rows, weights: Any, param: str = "sample_weight") -> Rows:
     """Return rows that count as often as their weights say; None and weights of 1 change nothing.
 
     Parameters
@@ -115,7 +115,7 @@ def weighted(rows: Rows, weights: Any, of: str = "sample_weight") -> Rows:
     rows : Rows
     weights : array-like of shape (n,), or None
         An integer has the effect of so many equal rows, and 0 that of no row.
-    of : str
+    param : str
         What the user calls them, for messages.
 
     Raises
@@ -126,31 +126,31 @@ def weighted(rows: Rows, weights: Any, of: str = "sample_weight") -> Rows:
     if weights is None:
         return rows
     if rows.weights is not None:
-        raise DataError(f"The rows have weights already, and {of} gives others.", "Leave one of them out.")
-    values = checked_weights(weights, rows.shape[0], of)
+        raise DataError(f"The rows have weights already, and {param} gives others.", "Leave one of them out.")
+    values = checked_weights(weights, rows.shape[0], param)
     if (values == 1.0).all():
         return rows
     return replace(rows, weights=values)
 
 
-def checked_weights(weights: Any, n: int, of: str) -> FloatArray:
+def checked_weights(weights: Any, n: int, param: str) -> FloatArray:
     """Return weights of n rows as float64, or raise a DataError."""
-    advice = f"{of} says how often each row counts: give {n:,} finite numbers, 0 or more."
+    advice = f"{param} says how often each row counts: give {n:,} finite numbers, 0 or more."
     try:
         values = real_numbers(weights)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{of} holds something that is no number ({error}).", advice) from error
+        raise DataError(f"{param} holds something that is no number ({error}).", advice) from error
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]  # a frame of one column
     if values.shape != (n,):
         shape = "a single number" if values.ndim == 0 else f"the shape {values.shape}"
-        raise DataError(f"{of} has {shape}, but X has {n:,} rows.", advice)
+        raise DataError(f"{param} has {shape}, but X has {n:,} rows.", advice)
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if wrong.size:
-        raise DataError(f"{of} is {values[wrong[0]]:g} for row {wrong[0]}.", advice)
+        raise DataError(f"{param} is {values[wrong[0]]:g} for row {wrong[0]}.", advice)
     largest = float(values.max())
     if largest and not WEIGHTS[0] <= largest <= WEIGHTS[1]:
-        why = f"The largest {of} is {largest:.2g}, and may be {WEIGHTS[0]:g} to {WEIGHTS[1]:g}."
+        why = f"The largest {param} is {largest:.2g}, and may be {WEIGHTS[0]:g} to {WEIGHTS[1]:g}."
         hint = "Divide all weights by one number, those of all batches by the same."
         raise DataError(why, hint)
     return values

@@ -168,9 +168,10 @@ def units_of(names: Sequence[str]) -> list[str]:
     ['cm', 'kg', '', 'g', '', '']
     """
     split = [None if name.isalnum() else _UNIT_AT_END.fullmatch(name.casefold()) for name in names]
-    stems = Counter(one[1] for one in split if one)
+    stems = Counter(match[1] for match in split if match)
     return [
-        one[2] if one and one[2] in UNITS and (len(one[2]) > 1 or stems[one[1]] == 1) else "" for one in split
+        match[2] if match and match[2] in UNITS and (len(match[2]) > 1 or stems[match[1]] == 1) else ""
+        for match in split
     ]
 
 
@@ -205,8 +206,8 @@ def slip(text: str) -> tuple[str, str] | None:
         text = ("" if minus in ("", "+") else "-") + digits_of(text)
     if re.fullmatch(r"[-+]?[\dOolI|.,]+", text) and re.search(r"\d", text):
         text = text.translate(str.maketrans("OolI|", "00111"))
-    if (parts := _SPLIT.fullmatch(text)) and ("." in text or len(parts[2]) != 3):
-        text = f"{parts[1]}.{parts[2]}"
+    if (match := _SPLIT.fullmatch(text)) and ("." in text or len(match[2]) != 3):
+        text = f"{match[1]}.{match[2]}"
     return (text, unit) if re.fullmatch(PLAIN, text) and re.search(r"\d", text) else None
 
 

@@ -38,7 +38,7 @@ OTHER_NAMES = "Name variants alike in both files, as plink2 --set-all-var-ids @:
 
 
 def choose(
-    place: Place,
+    location: Place,
     reading: ReadingOptions,
     labels: LabelPlace | None = None,
     limit: int | None = None,
@@ -48,7 +48,7 @@ def choose(
 
     Parameters
     ----------
-    place : Location, sequence of Path, or binary file
+    location : Location, sequence of Path, or binary file
     reading : ReadingOptions
         Checked.
     labels : LabelPlace, optional
@@ -58,7 +58,7 @@ def choose(
     expected : Expected, optional
         What a fitted model expects of new data.
     """
-    with opened_source(place, limit=limit) as (format, opened, source):
+    with opened_source(location, limit=limit) as (format, opened, source):
         reading, notes = _where_it_applies(reading, source)
         if expected is not None and expected.transform is not None and reading.transform is None:
             reading = replace(reading, transform=expected.transform)
@@ -97,8 +97,8 @@ def _completed(
     if reading.exclude is not None:
         table = treatment.without(table, reading.exclude)
     if table.genome is not None and expected is None and not reading.transpose:
-        places = [table.genome.places[name] for name in table.feature_names or ()]
-        if many := int((~table.genome.autosomal[places]).sum()):
+        indices = [table.genome.places[name] for name in table.feature_names or ()]
+        if many := int((~table.genome.autosomal[indices]).sum()):
             note = f"{checks.counted(many, 'variant is', 'variants are')} on X, Y, MT or no chromosome"
             note += ", where sexes may differ (plink2 --autosome leaves them out)"
             table = replace(table, notes=(*table.notes, note))
@@ -135,15 +135,15 @@ def _where_it_applies(reading: ReadingOptions, source: Source) -> tuple[ReadingO
     """Return the options without remembered names that a source lacks, and notes on these."""
     changed: dict[str, Any] = {}
     notes: list[str] = []
-    known = source.column_names
-    for asked in COLUMN_OPTIONS if known is not None else ():
-        value = getattr(reading, asked)
+    names_here = source.column_names
+    for option in COLUMN_OPTIONS if names_here is not None else ():
+        value = getattr(reading, option)
         names = value if isinstance(value, tuple) else (value,)
-        if absent := [name for name in names if isinstance(name, Remembered) and name not in known]:
+        if absent := [name for name in names if isinstance(name, Remembered) and name not in names_here]:
             rest = tuple(name for name in names if name not in absent)
-            changed[asked] = (rest if isinstance(value, tuple) else rest[0]) if rest else None
-            if asked != "drop":
-                notes.append(f"{asked}: no column {checks.listed(absent)} here, as the fitted data had")
+            changed[option] = (rest if isinstance(value, tuple) else rest[0]) if rest else None
+            if option != "drop":
+                notes.append(f"{option}: no column {checks.listed(absent)} here, as the fitted data had")
     return (replace(reading, **changed) if changed else reading), tuple(notes)
 
 
@@ -196,26 +196,26 @@ def _table_of_array(
     source: ArraySource, reading: ReadingOptions, limit: int | None, expected: Expected | None
 ) -> Table:
     rows = pick_rows(source.shape[0], reading.rows, source.source)
-    places, notes = _value_columns(source, reading, expected)
+    indices, notes = _value_columns(source, reading, expected)
     with damage(source.source):
         lazy = source.lazy if limit is not None and source.memory_of(rows) > whole_within(limit) else None
         read: Callable[..., Any] = source.read if lazy is None else partial(lazy, limit)
         if source.by_columns:
-            values = read(rows, range(source.shape[1]) if places is None else places)
+            values = read(rows, range(source.shape[1]) if indices is None else indices)
         else:
             array = (
                 read(rows) if lazy is None else read() if reading.rows is None else rows_taken(read(), rows)
             )
             if lazy is None and array.dtype.kind == "b":
                 array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
-            values = contiguous(array) if places is None else columns_taken(array, places)
+            values = contiguous(array) if indices is None else columns_taken(array, indices)
 
         def aside(option: str, name: str) -> npt.NDArray[Any]:
             """Return a column that is no number."""
             if source.set_aside is not None:
                 return source.set_aside(option, name)[list(rows)]
-            place = int(name) if source.columns is None else source.columns.index(name)
-            return source.read(rows, [place])[:, 0] if source.by_columns else column_of(array, place)
+            index = int(name) if source.columns is None else source.columns.index(name)
+            return source.read(rows, [index])[:, 0] if source.by_columns else column_of(array, index)
 
         names = source.row_names and tuple(source.row_names[row] for row in rows)
         if reading.id is not None:
@@ -225,8 +225,8 @@ def _table_of_array(
         grouping = (group_column(entry, known_names) for entry in reading.groups)
         groups = {name: aside("exclude", name) for name in grouping if name is not None}
         weights = None if reading.weights is None else aside("weights", reading.weights)
-    positions = range(values.shape[1]) if places is None else places
-    features = None if source.columns is None else tuple(source.columns[place] for place in positions)
+    positions = range(values.shape[1]) if indices is None else indices
+    features = None if source.columns is None else tuple(source.columns[index] for index in positions)
     alleles = None if source.alleles is None else {name: source.alleles[name] for name in features or ()}
     logical = (LOGICAL,) if source.dtype.kind == "b" else ()
     return Table(
@@ -239,7 +239,7 @@ def _table_of_array(
         notes=(*source.notes, *logical, *notes, *(() if lazy else source.notes_in_memory)),
         origin=source.origin(),
         row_numbers=None if reading.rows is None else rows,
-        column_numbers=None if places is None or features is not None else tuple(places),
+        column_numbers=None if indices is None or features is not None else tuple(indices),
         alleles=alleles,
         genome=source.genome,
         weights=weights,
@@ -267,19 +267,19 @@ def _value_columns(
     if len(source.shape) == 3:
         refuse(reading, COLUMN_OPTIONS, name, "pictures")
         return None, ()
-    if columns is None and all(getattr(reading, one) is None for one in COLUMN_OPTIONS):
+    if columns is None and all(getattr(reading, option) is None for option in COLUMN_OPTIONS):
         return None, ()
     columns = columns or tuple(map(str, range(source.shape[1])))
     inside = replace(reading, id=None, label=None, weights=None) if elsewhere else reading
     notes: tuple[str, ...] = ()
-    places = pick_columns(columns, inside, name).values
+    indices = pick_columns(columns, inside, name).values
     if source.by_columns and expected is not None and expected.names is not None:
-        available = [columns[place] for place in places]
+        available = [columns[index] for index in indices]
         there = set(available if treatment.leaves_out(reading.unmatched, expected) else expected.names)
         some = tuple(column for column in expected.names if column in there) or expected.names
         none = set(expected.names).isdisjoint(available)
         order, notes = Expected(some).places(available, name, OTHER_NAMES if none else UNMATCHED)
-        places = [places[place] for place in order]
-    if not places:
+        indices = [indices[index] for index in order]
+    if not indices:
         raise DataError(f"{name} has no columns left.", "Drop fewer columns, or choose some with columns.")
-    return None if places == list(range(len(columns))) else places, notes
+    return None if indices == list(range(len(columns))) else indices, notes

@@ -86,8 +86,8 @@ def features(columns: Sequence[Column], rows: int, texts: int) -> FloatArray:
     """
     X = np.column_stack([column.sample[:ROWS] for column in columns if column.sample is not None])
     with np.errstate(all="ignore"):
-        known, there = _of_values(columns, X, rows), np.isfinite(X).any(axis=0)
-    F = {name: np.where(there, known.get(name, 0.0), name == "missing") for name in FEATURES[:-1]}
+        computed, there = _of_values(columns, X, rows), np.isfinite(X).any(axis=0)
+    F = {name: np.where(there, computed.get(name, 0.0), name == "missing") for name in FEATURES[:-1]}
     _of_table(F, columns, X, rows, texts)
     return np.column_stack([F[name] for name in FEATURES[:-1]])
 
@@ -95,7 +95,7 @@ def features(columns: Sequence[Column], rows: int, texts: int) -> FloatArray:
 def _of_values(columns: Sequence[Column], X: FloatArray, rows: int) -> dict[str, Any]:
     """Return what the values of each column say, without its neighbours."""
     missing, distinct, low, high, whole = (
-        np.array([getattr(one, fact) or 0 for one in columns], dtype=np.float64)
+        np.array([getattr(column, fact) or 0 for column in columns], dtype=np.float64)
         for fact in ("missing", "distinct", "low", "high", "whole")
     )
     several = np.maximum(distinct, 1)

@@ -140,10 +140,10 @@ class ColumnSource:
 
     def _note_below(self, lines: Sequence[str]) -> None:
         """Note which lines below the table were left out."""
-        said, what = [line.strip(f"\r {self.separator}") for line in lines], self.word
-        if said := [line for line in said if line]:
-            many = counted(len(said), f"{what} below the table was", f"{what}s below the table were")
-            self._note(f"{many} left out: {shortened(said[0], 60)!r}")
+        texts, what = [line.strip(f"\r {self.separator}") for line in lines], self.word
+        if texts := [line for line in texts if line]:
+            many = counted(len(texts), f"{what} below the table was", f"{what}s below the table were")
+            self._note(f"{many} left out: {shortened(texts[0], 60)!r}")
         elif any(line.strip() for line in lines):
             self._note(f"blank {what}s below the table were left out")
 
@@ -151,8 +151,8 @@ class ColumnSource:
         """Return columns of text without rows that repeat the header, and note these."""
         names = self.names or ()
         named = [at for at, name in enumerate(names) if name.strip()]
-        one = pa.array([]) if len(named) < 2 else columns[named[0]]
-        if not is_text(one) or not pc.any(repeats := pc.equal(one, names[named[0]])).as_py():
+        first = pa.array([]) if len(named) < 2 else columns[named[0]]
+        if not is_text(first) or not pc.any(repeats := pc.equal(first, names[named[0]])).as_py():
             return columns
         others = (pc.equal(columns[at].cast(pa.string()), names[at]) for at in named[1:])
         kept = pc.invert(pc.fill_null(reduce(pc.and_, others, repeats), False))
@@ -198,7 +198,7 @@ def decoded(column: Any) -> Any:
     return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 
 
-def joined(parts: Sequence[Any], source: str) -> Any:
+def joined(chunks: Sequence[Any], source: str) -> Any:
     """Return the parts of a column as one, in the type that holds them all.
 
     Raises
@@ -206,7 +206,7 @@ def joined(parts: Sequence[Any], source: str) -> Any:
     DataError
         If there is no such type.
     """
-    tables = [pa.table([part], ["column"]) for part in parts]
+    tables = [pa.table([chunk], ["column"]) for chunk in chunks]
     try:
         return pa.concat_tables(tables, promote_options="permissive").column(0).combine_chunks()
     except pa.ArrowException as error:
@@ -264,7 +264,7 @@ def _digest(path: Path) -> bytes | object:
 def whole_fields(source: ColumnSource, most: int | None = None) -> list[Any]:
     """Return columns in memory, those of a text as strings: all rows, or those of so many bytes."""
     batches = batches_of(source) if most is None else _first_of(batches_of(source, most), most)
-    return [joined(parts, source.source) for parts in zip(*batches, strict=True)]
+    return [joined(chunks, source.source) for chunks in zip(*batches, strict=True)]
 
 
 # ------------------------------------------------------------ columns as a whole
@@ -321,7 +321,7 @@ class Columns:
             if arrays[width - 1].null_count < len(arrays[width - 1]):
                 break
             width -= 1
-        self.arrays = [self._dated(place, column) for place, column in enumerate(arrays[:width])]
+        self.arrays = [self._dated(index, column) for index, column in enumerate(arrays[:width])]
         self.names, self.repeated = source.unique_names(width)
 
     @classmethod
@@ -349,9 +349,9 @@ class Columns:
                 out |= np.array(pc.fill_null(same, False))
         return out
 
-    def labels(self, place: int) -> npt.NDArray[Any]:
+    def labels(self, index: int) -> npt.NDArray[Any]:
         """Return a column as labels."""
-        return as_labels(self.arrays[place], self.fields[place], self.source)
+        return as_labels(self.arrays[index], self.fields[index], self.source)
 
     def described(
         self, id: str | None, label: str | None = None
@@ -359,26 +359,26 @@ class Columns:
         """Return columns as labels, first the one of that name, without that of row names; and these."""
         reading = ReadingOptions(id=id if id in self.names and id != label else None, label=label)
         roles = pick_columns(self.names, reading, self.source.source)
-        place, others, _ = find_row_names(self, reading, roles.id, roles.values)
-        row_names = None if place is None else self.row_names(self.names[place])
+        index, others, _ = find_row_names(self, reading, roles.id, roles.values)
+        row_names = None if index is None else self.row_names(self.names[index])
         return {self.names[at]: self.labels(at) for at in (*roles.labels.values(), *others)}, row_names
 
     def _as_written(self, fields: Sequence[Any]) -> list[Any]:
         """Return the first rows as numbers where they are, with any commas and signs."""
         marks, result = self.source.na_values, strings.typed(fields, self.source.na_values)
-        texts = [place for place, column in enumerate(result) if not is_number(column)]
-        bare = {place: strings.bare(fields[place], marks, later=False) for place in texts}
-        signed = {place: one for place, one in bare.items() if one is not None}
-        shown = [signed[at].fields if at in signed else one for at, one in enumerate(fields)]
+        texts = [index for index, column in enumerate(result) if not is_number(column)]
+        bare = {index: strings.bare(fields[index], marks, later=False) for index in texts}
+        signed = {index: field for index, field in bare.items() if field is not None}
+        shown = [signed[at].fields if at in signed else field for at, field in enumerate(fields)]
         plain = [field for field, column in zip(fields, result, strict=True) if is_number(column)]
         separator = self.source.separator or ","
-        self.comma = strings.meaning_of_commas([shown[place] for place in texts], plain, separator, marks)
+        self.comma = strings.meaning_of_commas([shown[index] for index in texts], plain, separator, marks)
         if self.comma == "points":
-            texts = [at for at, one in enumerate(result) if at in texts or pa.types.is_floating(one.type)]
+            texts = [at for at, field in enumerate(result) if at in texts or pa.types.is_floating(field.type)]
         self.written = set(range(len(fields)) if self.comma == "points" else texts)
-        for place, column in self.as_numbers({place: fields[place] for place in texts}, signed).items():
-            if is_number(column) or is_number(result[place]):
-                result[place] = column
+        for index, column in self.as_numbers({index: fields[index] for index in texts}, signed).items():
+            if is_number(column) or is_number(result[index]):
+                result[index] = column
         return [strings.without_marks(column, marks) for column in result]
 
     def as_numbers(
@@ -386,58 +386,58 @@ class Columns:
     ) -> dict[int, Any]:
         """Return some columns of text as numbers where they are, with commas and signs as in earlier rows."""
         result, marks = dict(fields), self.source.na_values
-        plain = [place for place in fields if place not in self._signs and place not in signed]
-        columns = strings.as_numbers([fields[place] for place in plain], marks, self.comma)
+        plain = [index for index in fields if index not in self._signs and index not in signed]
+        columns = strings.as_numbers([fields[index] for index in plain], marks, self.comma)
         result.update(zip(plain, columns, strict=True))
-        for place, texts in fields.items():
-            if not is_number(result[place]):
-                result[place] = self._signed(place, texts, signed.get(place) or strings.bare(texts, marks))
-            if self.slips and not is_number(result[place]):
-                result[place] = self._corrected(place, texts)
+        for index, texts in fields.items():
+            if not is_number(result[index]):
+                result[index] = self._signed(index, texts, signed.get(index) or strings.bare(texts, marks))
+            if self.slips and not is_number(result[index]):
+                result[index] = self._corrected(index, texts)
                 continue  # a comma may be the slip
             commas = "[.,]" if self.comma == "points" else ","
-            if is_number(result[place]) and pc.any(pc.match_substring_regex(texts, commas)).as_py():
-                self._how["commas"].add(place)
+            if is_number(result[index]) and pc.any(pc.match_substring_regex(texts, commas)).as_py():
+                self._how["commas"].add(index)
         return result
 
-    def _signed(self, place: int, texts: Any, bare: strings.Bare | None) -> Any:
+    def _signed(self, index: int, texts: Any, bare: strings.Bare | None) -> Any:
         """Return a column of numbers with currencies, limits and the like; its texts if it is none."""
-        if bare is None or (place in self._signs and bare.unit not in (self._signs[place], "")):
+        if bare is None or (index in self._signs and bare.unit not in (self._signs[index], "")):
             return texts
         (values,) = strings.as_numbers([bare.fields], self.source.na_values, self.comma)
         if not is_number(values):
             return texts
         read, limits = strings.beyond(bare, values.cast(pa.float64()), self.below_limit)
-        if place not in self._signs and limits and read.null_count == len(read):
+        if index not in self._signs and limits and read.null_count == len(read):
             return texts  # "<50" and ">=50" are two groups
-        self._signs.setdefault(place, bare.unit)
+        self._signs.setdefault(index, bare.unit)
         for sign in bare.said:
-            self._how[sign].add(place)
+            self._how[sign].add(index)
         if limits:
-            count, example = self._limits.get(place, (0, limits[0]))
-            self._limits[place] = count + len(limits), example
+            count, example = self._limits.get(index, (0, limits[0]))
+            self._limits[index] = count + len(limits), example
         return read
 
-    def _corrected(self, place: int, texts: Any) -> Any:
+    def _corrected(self, index: int, texts: Any) -> Any:
         """Return a column with slips as what they are meant to be, or missing; its texts if it is none."""
         found = strings.slips(texts, self.source.na_values, self.comma)
         if found is None or not found.read or found.rest:
             return texts
-        many, example = self._slips.get(place, (0, next(iter(found.read.values()))))
-        self._slips[place] = many + len(found.read), example
+        many, example = self._slips.get(index, (0, next(iter(found.read.values()))))
+        self._slips[index] = many + len(found.read), example
         slips = pa.array(np.isin(np.arange(len(texts)), [*found.read]))
         fields = pc.if_else(slips, None, texts) if self.slips == "missing" else found.fields
         (values,) = strings.as_numbers([fields], self.source.na_values, self.comma)
-        return values if is_number(values) else self._signed(place, fields, strings.bare(fields))
+        return values if is_number(values) else self._signed(index, fields, strings.bare(fields))
 
-    def _dated(self, place: int, column: Any) -> Any:
+    def _dated(self, index: int, column: Any) -> Any:
         """Return a column of dates as such, and other text without blanks."""
         column = strings.without_blanks(column)
         found = strings.dates(column) if pa.types.is_string(column.type) else None
         if found is None:
             return column
         if found[1]:
-            self._unclear[place] = found[1]
+            self._unclear[index] = found[1]
         return found[0]
 
     @property
@@ -446,13 +446,13 @@ class Columns:
         signs = {self.names[at]: unit for at, unit in self._signs.items() if unit and at < len(self.names)}
         return signs | dict(self.source.units)
 
-    def notes(self, places: AbstractSet[int] | None = None) -> tuple[str, ...]:
+    def notes(self, indices: AbstractSet[int] | None = None) -> tuple[str, ...]:
         """Say how the numbers of all columns, or of these, were read."""
         names = self.names
-        places = set(range(len(names))) if places is None else places
+        indices = set(range(len(names))) if indices is None else indices
 
         def shown(some: Iterable[int]) -> str:
-            return listed([names[at] for at in sorted(places & {*some})])
+            return listed([names[at] for at in sorted(indices & {*some})])
 
         commas, groups, brackets = map(shown, self._how.values())
         points = "decimal separators, and points as thousands"
@@ -465,7 +465,7 @@ class Columns:
         for unit in sorted({*self._signs.values()} - {""}):
             some = shown(at for at, sign in self._signs.items() if sign == unit)
             notes += [f"{unit!r} was read as the unit of {some}"] if some else []
-        if limits := sorted(places & {*self._limits}):
+        if limits := sorted(indices & {*self._limits}):
             (_, example), name = self._limits[limits[0]], names[limits[0]]
             many = counted(sum(self._limits[at][0] for at in limits), "entry", "entries")
             half = self.below_limit == "half"
@@ -473,12 +473,12 @@ class Columns:
             how += "" if half else ", where half of each limit could be taken"
             count = "counts" if many == "1 entry" else "count"
             notes.append(f"{many} beyond a limit, such as {example!r} in {name!r}, {count} as {how}")
-        if slips := sorted(places & {*self._slips}):
+        if slips := sorted(indices & {*self._slips}):
             (_, (written, meant)), name = self._slips[slips[0]], names[slips[0]]
             many = counted(sum(self._slips[at][0] for at in slips), "slip")
             how = "read as meant" if self.slips == "read" else "left missing"
             notes.append(f"{many} in columns of numbers, such as {written!r} for {meant} in {name!r}: {how}")
-        for at in sorted(places & {*self._unclear}):
+        for at in sorted(indices & {*self._unclear}):
             what = f"{self._unclear[at]} was read as month/day/year"
             notes.append(f"day and month may be exchanged in {names[at]!r}: {what}")
         return tuple(notes)
@@ -590,8 +590,8 @@ def find_row_names(
     if is_index and (text or pa.types.is_integer(column.type)) and all_different(column):
         if id_column is not None:
             return id_column, rest, (f'"{name}" was left out because it names rows, as "{reading.id}" does',)
-        known = "which has no name" if name == "column 0" else f'"{name}"'
-        return first, rest, (f"row names were taken from the first column, {known}",)
+        called = "which has no name" if name == "column 0" else f'"{name}"'
+        return first, rest, (f"row names were taken from the first column, {called}",)
     may_name = id_column is None and (name_rows(column) if day else text and all_different(column))
     if not may_name or (text and _is_mostly_numbers(column)):
         return id_column, value_columns, ()
@@ -640,12 +640,12 @@ class _Growing:
             columns, reading, self.roles.id, self.roles.values, expected
         )
         if source.names is not None and expected is not None and expected.names is not None:
-            order, more = expected.places([columns.names[place] for place in self.values], source.source)
-            self.values, self.notes = [self.values[place] for place in order], (*self.notes, *more)
-        self.aside: dict[int, list[Any]] = {place: [] for place in self.roles.aside}
+            order, more = expected.places([columns.names[index] for index in self.values], source.source)
+            self.values, self.notes = [self.values[index] for index in order], (*self.notes, *more)
+        self.aside: dict[int, list[Any]] = {index: [] for index in self.roles.aside}
         if self.id is not None:
             self.aside.setdefault(self.id, [])
-        plain = (place for place in self.values if _is_plain(columns.arrays[place].type))
+        plain = (index for index in self.values if _is_plain(columns.arrays[index].type))
         self.plain = {*plain}.difference(columns.written, self.aside)
         self.logical = set(self.values)
         self.append(columns.fields, columns.arrays)
@@ -665,17 +665,17 @@ class _Growing:
                 f"rows {start:,} to {start + count - 1:,}.",
                 "Name it.",
             )
-        columns = {place: (arrays or batch)[place] for place in self.values}
-        odd = {place: column for place, column in columns.items() if not is_number(column)}
+        columns = {index: (arrays or batch)[index] for index in self.values}
+        odd = {index: column for index, column in columns.items() if not is_number(column)}
         if odd and arrays is None and source.separator is not None:
             columns |= self.columns.as_numbers(odd)
-            odd = {place: column for place, column in columns.items() if not is_number(column)}
+            odd = {index: column for index, column in columns.items() if not is_number(column)}
         if odd or not columns:
             rows = Columns(batch, source, self.reading, start) if arrays is None else self.columns
             raise refuse_text(rows, self.values, [*odd], self.reading, self.expected)
-        for place, some in self.aside.items():
-            some.append(batch[place])
-        self.logical &= {place for place, column in columns.items() if pa.types.is_boolean(column.type)}
+        for index, some in self.aside.items():
+            some.append(batch[index])
+        self.logical &= {index for index, column in columns.items() if pa.types.is_boolean(column.type)}
         if wanted := _share(self.reading.rows, start, count):
             self.numbers.append(_matrix([*columns.values()])[wanted.start : wanted.stop : wanted.step])
         self.n_rows += count
@@ -685,10 +685,10 @@ class _Growing:
         source, reading, names, units = self.source, self.reading, self.columns.names, self.columns.units
         texts = source.descriptions
         rows = pick_rows(self.n_rows, reading.rows, source.source)
-        wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
-        spelled = tuple(spelling_notes({name: wholes[place] for name, place in self.roles.labels.items()}))
+        wholes = {index: joined(chunks, source.source) for index, chunks in self.aside.items()}
+        spelled = tuple(spelling_notes({name: wholes[index] for name, index in self.roles.labels.items()}))
         if source.separator is not None:
-            wholes = {place: strings.as_given(column) for place, column in wholes.items()}
+            wholes = {index: strings.as_given(column) for index, column in wholes.items()}
         id, id_notes = self.id, self.id_notes
         if id is not None and reading.id is None and not name_rows(wholes[id]):
             if self.expected is None:
@@ -698,17 +698,17 @@ class _Growing:
                     "Say what it is with id, label or drop.",
                 )
             id, id_notes = None, ()
-        wholes = {place: column.take(pa.array(np.array(rows))) for place, column in wholes.items()}
+        wholes = {index: column.take(pa.array(np.array(rows))) for index, column in wholes.items()}
         values = self.numbers.rows()
         if _from_the_end(reading.rows):
             values = stored.rows_taken(values, rows)
             values = values[:] if within is not None and values.nbytes <= within else values
-        logical = [names[place] for place in self.values if place in self.logical]
-        features = tuple(names[place] for place in self.values)
+        logical = [names[index] for index in self.values if index in self.logical]
+        features = tuple(names[index] for index in self.values)
         weights = self.roles.weights
 
-        def labels(place: int, written: ColumnSource | None = source) -> npt.NDArray[Any]:
-            column = typed = wholes[place]
+        def labels(index: int, written: ColumnSource | None = source) -> npt.NDArray[Any]:
+            column = typed = wholes[index]
             if source.separator is not None:
                 typed = strings.one_column(column, source.na_values, self.columns.comma)
             return as_labels(typed, column, written)
@@ -801,7 +801,7 @@ def table_of_columns(
     if not head:
         why = ": only a header line" if source.separator and source.names else ""
         raise DataError(f"{source.source} has no rows{why}. Add at least one row of numbers.")
-    first = [joined(parts, source.source) for parts in zip(*head, strict=True)]
+    first = [joined(chunks, source.source) for chunks in zip(*head, strict=True)]
     growing = _Growing(Columns(first, source, reading), reading, within, expected)
     plain |= growing.plain
     for batch in batches:
@@ -822,16 +822,16 @@ def _matrix(columns: Sequence[Any]) -> npt.NDArray[Any]:
     """Copy columns of numbers into one array, in one call for all columns of a type."""
     single = all(pa.types.is_float32(column.type) or pa.types.is_float16(column.type) for column in columns)
     kind = pa.float32() if single else pa.float64()
-    places: dict[Any, list[int]] = {}
-    for place, column in enumerate(columns):
-        places.setdefault(column.type, []).append(place)
-    parts = []
-    for some in places.values():
+    by_type: dict[Any, list[int]] = {}
+    for index, column in enumerate(columns):
+        by_type.setdefault(column.type, []).append(index)
+    blocks = []
+    for some in by_type.values():
         # Integers beyond 2**53 are rounded as everywhere in NumPy.
-        together = pa.chunked_array([columns[place] for place in some]).cast(kind, safe=False)
-        parts.append(together.to_numpy().reshape(len(some), -1))
-    order = np.argsort(np.concatenate(list(places.values())))
-    return np.ascontiguousarray((parts[0] if len(parts) == 1 else np.concatenate(parts)[order]).T)
+        together = pa.chunked_array([columns[index] for index in some]).cast(kind, safe=False)
+        blocks.append(together.to_numpy().reshape(len(some), -1))
+    order = np.argsort(np.concatenate(list(by_type.values())))
+    return np.ascontiguousarray((blocks[0] if len(blocks) == 1 else np.concatenate(blocks)[order]).T)
 
 
 def _from_the_end(rows: slice | None) -> bool:
@@ -872,10 +872,10 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
         arrays, source.names, source.source, source.notes, source.separator, source.na_values
     )
     table = table_of_columns(rest, replace(reading, id=id_name, rows=None, label=None))
-    places = table.column_numbers
+    indices = table.column_numbers
     if table.feature_names is not None:
-        places = tuple(names.index(name) for name in table.feature_names)
-    text = pa.array([None if labels[p] is None else str(labels[p]) for p in places or ()], pa.string())
+        indices = tuple(names.index(name) for name in table.feature_names)
+    text = pa.array([None if labels[p] is None else str(labels[p]) for p in indices or ()], pa.string())
     values = Columns([text], ColumnsInMemory([text], separator=",")).labels(0)
     if values.dtype.kind == "f" and np.array_equal(values, np.rint(values)):
         values = values.astype(np.int64)
@@ -893,10 +893,10 @@ def refuse_text(
     expected: Expected | None = None,
 ) -> DataError:
     """Return the error that names the columns of text, and one way to read the table."""
-    text = [place for place in value_columns if not is_number(columns.arrays[place])] or [*wrong]
+    text = [index for index in value_columns if not is_number(columns.arrays[index])] or [*wrong]
     name, slips = columns.source.source, slips_of(columns, text)
     marks = marks_of(columns, text, slips)
-    meant = [place for place, one in slips.items() if one.read and (place in marks or not one.rest)]
+    meant = [index for index, slip in slips.items() if slip.read and (index in marks or not slip.rest)]
     header = 0 if marks or meant or expected is not None else _header_line(columns, text)
     why = _why_text(columns, text, marks)
     if len(text) == len(value_columns) and not (marks or meant or header):
@@ -939,7 +939,7 @@ def _as_python(value: Any) -> str:
 
 def _header_line(columns: Columns, text: Sequence[int]) -> int:
     """Return the line where a header ends that goes on in the first rows, if only these hold text; else 0."""
-    arrays = [columns.arrays[place] for place in text]
+    arrays = [columns.arrays[index] for index in text]
     if columns.first_row or not columns.source.header or not arrays or not all(map(is_text, arrays)):
         return 0
     rest = pc.invert(reduce(pc.and_, map(strings.like_number, arrays)))
@@ -956,17 +956,17 @@ def marks_of(
     Words that name the column, or stand in its first rows only, are of a header, which begins with the first.
     """
     result = {}
-    text = [place for place in text if is_text(columns.arrays[place])]
-    for place in text if columns.source.separator is not None else ():
-        column = columns.arrays[place]
+    text = [index for index in text if is_text(columns.arrays[index])]
+    for index in text if columns.source.separator is not None else ():
+        column = columns.arrays[index]
         marks = strings.marks(column, columns.source.na_values)
-        marks = marks or (slips[place].rest if place in slips else {})
+        marks = marks or (slips[index].rest if index in slips else {})
         words = [mark for mark in marks if re.search(r"[^\W\d_]", mark)]
         begins = not (columns.first_row or pc.all(strings.like_number(column.slice(0, 1))).as_py())
         below = column.slice(_OF_HEADER if begins else 0)
         of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())
-        if marks and not of_header and columns.names[place].strip() not in marks:
-            result[place] = marks
+        if marks and not of_header and columns.names[index].strip() not in marks:
+            result[index] = marks
     return result
 
 
@@ -974,7 +974,7 @@ def slips_of(columns: Columns, text: Sequence[int]) -> dict[int, strings.Slips]:
     """Return the few cells that are no numbers in columns of text that are numbers but for these."""
     text = [at for at in text if is_text(columns.arrays[at])] if columns.source.separator is not None else []
     every = ((at, strings.slips(columns.fields[at], columns.source.na_values, columns.comma)) for at in text)
-    return {place: some for place, some in every if some is not None}
+    return {index: some for index, some in every if some is not None}
 
 
 def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping[str, int]]) -> str:
@@ -982,7 +982,7 @@ def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping
     if columns.source.separator is None:
         return ""
     advice = ""
-    for at in [place for place in text if is_text(columns.arrays[place]) and place not in marks]:
+    for at in [index for index in text if is_text(columns.arrays[index]) and index not in marks]:
         if not advice and (value := strings.undecided_comma(columns.arrays[at])) is not None:
             advice = (
                 f"In {columns.names[at]!r}, {value} may be {value.replace(',', '')} or "
@@ -993,7 +993,7 @@ def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping
         return advice
     every = sum(map(Counter, marks.values()), Counter[str]())
     counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in every.items())
-    names = listed([columns.names[place] for place in marks])
+    names = listed([columns.names[index] for index in marks])
     return advice + f"{names} would be numbers without {counts}, which may stand for missing values. "
 
 
@@ -1031,7 +1031,7 @@ def frame_columns(frame: Any) -> Columns:
     names = [str(key) for key in keys]
     # Names of pandas may repeat.
     series = (frame.iloc[:, at] if hasattr(frame, "iloc") else frame[key] for at, key in enumerate(keys))
-    arrays = [_of_series(one) for one in series]
+    arrays = [_of_series(column) for column in series]
     if not arrays or not len(arrays[0]):
         raise DataError("The frame has no rows. Add at least one row of numbers.")
     source = ColumnsInMemory(arrays, tuple(names), "the frame")

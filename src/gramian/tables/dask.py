@@ -129,10 +129,10 @@ class DaskRows(StoredRows):
 
         def of(some: slice) -> R:
             # Dask holds all columns that it is asked for, because each chunk has some of every one.
-            parts, own = self.values[:, some].rechunk((n, width)), self.weights
+            chunks, weights = self.values[:, some].rechunk((n, width)), self.weights
             of_columns = [None if array is None else array[some] for array in aligned]
-            places = slices(parts.shape[1], width)
-            return self._combined(f, combine, parts, places, of_columns, [own] * len(places))
+            widths = slices(chunks.shape[1], width)
+            return self._combined(f, combine, chunks, widths, of_columns, [weights] * len(widths))
 
         return reduce(combine, map(of, slices(d, most)))
 
@@ -147,7 +147,7 @@ class DaskRows(StoredRows):
         f: Callable[..., R],
         combine: Callable[[R, R], R],
         chunked: Any,
-        places: list[slice],
+        ranges: list[slice],
         aligned: Any,
         weights: Sequence[Any],
     ) -> R:
@@ -156,9 +156,9 @@ class DaskRows(StoredRows):
         work = delayed(_Work(f, combine, self.dtype), traverse=False)
         on_part, merged = delayed(_on_part, pure=False), delayed(_merged, pure=False)
         results = [
-            on_part(work, part, own, *(None if array is None else array[place] for array in aligned))
-            for part, place, own in zip(chunked.to_delayed().ravel(), places, weights, strict=True)
-            if place.stop > place.start
+            on_part(work, chunk, weight, *(None if array is None else array[inside] for array in aligned))
+            for chunk, inside, weight in zip(chunked.to_delayed().ravel(), ranges, weights, strict=True)
+            if inside.stop > inside.start
         ]
         if not results:
             raise DataError("The Dask collection holds no rows, but at least one is needed.")
@@ -170,18 +170,18 @@ class DaskRows(StoredRows):
     def mapped(
         self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
     ) -> Any:
-        lazy, own = self.lazy, self.dtype  # the only objects sent to workers
-        dtype = dtype or own
+        lazy, home_type = self.lazy, self.dtype  # the only objects sent to workers
+        dtype = dtype or home_type
 
         def of_chunk(chunk: Any, block_info: Any = None) -> Any:
             if not chunk.shape[0]:  # sparse chunks have no length
                 return np.empty((0, columns), dtype)
             number = block_info[0]["chunk-location"][0] if block_info else 0
-            part = _rows_of(chunk, own, f" of chunk {number}")
+            block = _rows_of(chunk, home_type, f" of chunk {number}")
             with one_thread():
                 if not holes:
-                    part.require_finite()
-                return f(part)
+                    block.require_finite()
+                return f(block)
 
         chunks, meta = (lazy.chunks[0], (columns,)), np.empty((0, 0), dtype)
         return lazy.map_blocks(of_chunk, dtype=dtype, chunks=chunks, meta=meta)
@@ -189,18 +189,18 @@ class DaskRows(StoredRows):
     def reduce(
         self, f: Callable[[Block], R], combine: Callable[[R, R], R], rows_per_block: int | None = None
     ) -> R:
-        def of_part(part: Rows, places: range) -> R:
-            start = places.start
+        def of_part(some_rows: Rows, rows: range) -> R:
+            start = rows.start
 
             def shifted(block: Block) -> R:
                 return f(replace(block, rows=slice(block.rows.start + start, block.rows.stop + start)))
 
-            return part.reduce(shifted, combine, rows_per_block)
+            return some_rows.reduce(shifted, combine, rows_per_block)
 
         return self.map_reduce(of_part, combine, range(self.shape[0]))
 
-    def at(self, places: Any) -> Any:
-        wanted, where = np.unique(np.asarray(places), return_inverse=True)
+    def at(self, indices: Any) -> Any:
+        wanted, where = np.unique(np.asarray(indices), return_inverse=True)
         return self[wanted.tolist()].astype(self.dtype, copy=False)[where]
 
     def converted(self, f: Callable[[Any], Any]) -> DaskRows:
@@ -225,8 +225,8 @@ class DaskRows(StoredRows):
         # 0 where a worker has no limit of its own.
         return sum(limits) // 2 if all(limits) else self.limit
 
-    def picked(self, places: Any = None, columns: Any = None) -> DaskRows:
-        more: Any = {"lazy": self.values[places], "row_names": None, "table": None}
+    def picked(self, indices: Any = None, columns: Any = None) -> DaskRows:
+        more: Any = {"lazy": self.values[indices], "row_names": None, "table": None}
         return replace(self, counted=[], passes=Passes(), **more)
 
     def here(self) -> ArrayRows:
@@ -240,21 +240,21 @@ class DaskRows(StoredRows):
         from dask.system import CPU_COUNT
 
         client = self._client
-        parts = len(self.batches)
+        count = len(self.batches)
         made = len(optimize(self.values)[0].__dask_graph__())
-        tasks, left, levels = made + parts, parts, 0
+        tasks, left, levels = made + count, count, 0
         while left > 1:
             left = -(-left // (MERGED_HERE if client is None else MERGED))
             tasks, levels = tasks + left, levels + 1
         if client is not None:
             threads = client.nthreads()
-            return Spread(parts, tasks, len(threads), max(1, sum(threads.values())))
+            return Spread(count, tasks, len(threads), max(1, sum(threads.values())))
         (n, d), (width, most) = self.shape, self._widths(self.limit)
         threads = config.get("num_workers", None) or CPU_COUNT
-        held = most + threads * max(width, d // parts)
+        held = most + threads * max(width, d // count)
         # One result waits in each level, and each thread makes one of another.
-        results = min(parts, levels + 2 * threads)
-        return Spread(parts, tasks, 0, threads, n * self.dtype.itemsize * held, results)
+        results = min(count, levels + 2 * threads)
+        return Spread(count, tasks, 0, threads, n * self.dtype.itemsize * held, results)
 
     @property
     def _client(self) -> Any:
@@ -266,7 +266,7 @@ class DaskRows(StoredRows):
 
     @property
     def batches(self) -> list[slice]:
-        return [place for place in self.places if place.stop > place.start]
+        return [rows for rows in self.places if rows.stop > rows.start]
 
     def _parts(self, rows_per_block: int | None) -> list[slice]:
         return self.batches
@@ -279,38 +279,38 @@ class DaskPartState(PartState):
         from dask import persist
 
         chunks = zip(rows.values.to_delayed().ravel(), rows.places, strict=True)
-        self.parts, places = zip(*((p, q) for p, q in chunks if q.stop > q.start), strict=True)
-        self.starts = np.array([place.start for place in places], dtype=np.intp)
+        self.parts, ranges = zip(*((p, q) for p, q in chunks if q.stop > q.start), strict=True)
+        self.starts = np.array([rows.start for rows in ranges], dtype=np.intp)
         self.dtype = rows.dtype
         self.states = persist(*self._mapped(f))
 
-    def _mapped(self, f: Callable[..., Any], *own: Sequence[Any]) -> list[Any]:
+    def _mapped(self, f: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         from dask import delayed
 
         work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
-        return [of_part(work, self.dtype, *some) for some in zip(self.parts, *own, strict=True)]
+        return [of_part(work, self.dtype, *some) for some in zip(self.parts, *arguments, strict=True)]
 
-    def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
+    def ask(self, f: Callable[..., R], *arguments: Sequence[Any]) -> list[R]:
         from dask import compute
 
-        return list(compute(*self._mapped(f, self.states, *own)))
+        return list(compute(*self._mapped(f, self.states, *arguments)))
 
-    def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
+    def update(self, f: Callable[..., Any], *arguments: Sequence[Any]) -> None:
         from dask import persist
 
-        self.states = persist(*self._mapped(f, self.states, *own))
+        self.states = persist(*self._mapped(f, self.states, *arguments))
 
 
-def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any) -> Any:
+def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *arguments: Any) -> Any:
     with one_thread():
-        return f(_rows_of(chunk, dtype), *own)
+        return f(_rows_of(chunk, dtype), *arguments)
 
 
-def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
+def _rows_of(chunk: Any, dtype: np.dtype[Any], where: str = "") -> ArrayRows:
     """Return a chunk as rows; it may differ from its Dask metadata."""
     if not isinstance(chunk, np.ndarray):
         raise InputTypeError(NOT_NUMPY.format(f"{type(chunk).__module__}.{type(chunk).__name__}"))
-    return ArrayRows(chunk.astype(dtype, copy=False), dtype=dtype, part=part)
+    return ArrayRows(chunk.astype(dtype, copy=False), dtype=dtype, part=where)
 
 
 class _Sized:
@@ -347,4 +347,4 @@ def _on_part(work: _Work, chunk: Any, weights: Any, *aligned: Any) -> _Result:
 
 
 def _merged(work: _Work, result: list[_Result]) -> _Result:
-    return _Result(reduce(work.combine, [one.value for one in result]))
+    return _Result(reduce(work.combine, [each.value for each in result]))

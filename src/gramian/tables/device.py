@@ -49,8 +49,16 @@ class DeviceRows(Rows):
 
     # What is asked of the rows, not of where they are worked on.
     shape, at_home, home, free_to_revisit, speed, cuts_columns, least_columns = (
-        property(attrgetter(f"host{of}"))
-        for of in (".shape", "", ".like", ".free_to_revisit", ".speed", ".cuts_columns", ".least_columns")
+        property(attrgetter(f"host{attribute}"))
+        for attribute in (
+            ".shape",
+            "",
+            ".like",
+            ".free_to_revisit",
+            ".speed",
+            ".cuts_columns",
+            ".least_columns",
+        )
     )
 
     @cached_property
@@ -67,15 +75,15 @@ class DeviceRows(Rows):
             why = "all of them have to be there at once"
             raise MemoryLimitError(_does_not_fit(named(self), why, self.like))
         table = _torch().empty(self.shape, dtype=self.like.dtype, device=self.device)
-        for part, block in self._blocks():
-            table[part] = block
+        for rows, block in self._blocks():
+            table[rows] = block
         return table
 
     def _blocks(self) -> Iterator[tuple[slice, Any]]:
         """Move blocks of rows to the device, one after the other."""
-        for part in slices(self.shape[0], block_length(self, 0)):
-            block = np.ascontiguousarray(self.host.cut(part, slice(None)))
-            yield part, _torch().asarray(block, device=self.device, copy=True)
+        for rows in slices(self.shape[0], block_length(self, 0)):
+            block = np.ascontiguousarray(self.host.cut(rows, slice(None)))
+            yield rows, _torch().asarray(block, device=self.device, copy=True)
 
     def cut(self, rows: slice, columns: slice) -> Any:
         return self._whole[rows, columns]
@@ -111,10 +119,10 @@ class DeviceRows(Rows):
         out = np.empty((self.shape[0], columns), dtype=dtype or self.dtype)
 
         try:
-            for part, values in self._blocks():
-                of = f" of the block from row {part.start} on"
+            for rows, values in self._blocks():
+                where = f" of the block from row {rows.start} on"
                 with full_precision():
-                    out[part] = to_numpy(f(ArrayRows(values, dtype=self.dtype, part=of)))
+                    out[rows] = to_numpy(f(ArrayRows(values, dtype=self.dtype, part=where)))
         except DataError:
             # Who looks at one block does not know where in the table it is.
             self.host.require_finite(holes=holes)
@@ -146,9 +154,9 @@ def device_blocks(
         Where the device has no memory for a block.
     """
     every = slice(None)
-    for part in slices(rows.shape[axis], block_length(rows, axis, width)):
+    for chunk in slices(rows.shape[axis], block_length(rows, axis, width)):
         with explained_memory_errors(rows.like, named(rows)), full_precision():
-            result = work(part, rows.cut(part, every) if axis == 0 else rows.cut(every, part))
+            result = work(chunk, rows.cut(chunk, every) if axis == 0 else rows.cut(every, chunk))
         yield result
 
 
@@ -183,13 +191,13 @@ def full_precision() -> Iterator[None]:
         finally:
             torch.set_float32_matmul_precision(before)
         return
-    asked = [kind.fp32_precision for kind in kinds]
+    former = [kind.fp32_precision for kind in kinds]
     for kind in kinds:
         kind.fp32_precision = "ieee"
     try:
         yield
     finally:
-        for kind, precision in zip(kinds, asked, strict=True):
+        for kind, precision in zip(kinds, former, strict=True):
             kind.fp32_precision = precision
 
 

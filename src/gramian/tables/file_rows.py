@@ -25,10 +25,10 @@ from gramian.tables.treatment import as_expected
 def read(X: Any, request: RowsRequest) -> Rows:
     """Return rows of a file, blocks, a table, a memory map, Dask's collections, a DataArray or AnnData."""
     if isinstance(X, Path | scan.Scan):
-        asked = scan.Scan(X) if isinstance(X, Path) else X
-        if asked.missing is None and request.missing is not None:
-            asked = replace(asked, missing=request.missing)  # type: ignore[arg-type]
-        return replace(_of_table(asked.open(request.working, request.expected), request), borrowed=False)
+        scanned = scan.Scan(X) if isinstance(X, Path) else X
+        if scanned.missing is None and request.missing is not None:
+            scanned = replace(scanned, missing=request.missing)  # type: ignore[arg-type]
+        return replace(_of_table(scanned.open(request.working, request.expected), request), borrowed=False)
     if isinstance(X, Iterator):
         return replace(read(table_of_blocks(X, request), request), borrowed=False)
     table = X if isinstance(X, Table) else labelled_table(X, request.working)
@@ -195,11 +195,11 @@ def _backed(adata: Any, columns: Any, limit: int) -> Any:
     chosen = np.arange(n), np.arange(d)
     if adata.is_view:
         chosen = chosen[0][adata._oidx], chosen[1][adata._vidx]
-    rows, places = chosen[0], chosen[1][columns]
+    rows, picked = chosen[0], chosen[1][columns]
     if not isinstance(values, StoredRows):
-        return values[rows][:, places]
+        return values[rows][:, picked]
     if (np.diff(rows) <= 0).any():
         why = "This view of an AnnData backed by a file has its rows in another order than the file."
         hint = "Sort the index that it was made with, or pass adata.to_memory()."
         raise DataError(why, hint)
-    return values.picked(None if len(rows) == n else rows, places.tolist())
+    return values.picked(None if len(rows) == n else rows, picked.tolist())

@@ -60,7 +60,7 @@ def locate(text: str) -> Location:
         return location
     format = format_of(path)
     if location.key is not None and not format.keyed:
-        keyed = ", ".join(one.suffixes[0] for one in formats.FORMATS if one.keyed)
+        keyed = ", ".join(format.suffixes[0] for format in formats.FORMATS if format.keyed)
         problem = f"{names.readable(text)}: ::NAME chooses one array or sheet of a file of {keyed}."
         raise ParameterError("path", text, problem=problem, hint=f"Leave out ::{key}.")
     return location
@@ -73,8 +73,8 @@ def _exists(path: Path) -> bool:
         return False
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else error
-        said = f"{shortened(names.readable(str(path)))!r} cannot be opened: {why}."
-        raise FileError(said, "Check the path.") from error
+        problem = f"{shortened(names.readable(str(path)))!r} cannot be opened: {why}."
+        raise FileError(problem, "Check the path.") from error
     return True
 
 
@@ -105,8 +105,8 @@ def format_of(path: Path) -> formats.Format:
     if suffix in names.R_SUFFIXES:
         raise FileError(f"{names.readable(str(path))} {names.R_DATA}")
     kind = f"of the kind {names.readable(suffix)}" if suffix else "without a suffix"
-    known = f"Readable are {formats.READABLE}"
-    hint = names.CONVERTED.get(suffix, known).format(names.readable(str(path)))
+    readable = f"Readable are {formats.READABLE}"
+    hint = names.CONVERTED.get(suffix, readable).format(names.readable(str(path)))
     raise FileError(f"{names.readable(str(path))} is a file {kind}, which is not supported. {hint}.")
 
 
@@ -138,13 +138,13 @@ def format_of_content(opened: Opened) -> formats.Format:
 
 @contextmanager
 def opened_source(
-    place: Place, use: Use = "table", limit: int | None = None, name: str | None = None
+    location: Place, use: Use = "table", limit: int | None = None, name: str | None = None
 ) -> Iterator[tuple[formats.Format, Opened, Source]]:
     """Open a file, a folder, a list of pictures or a stream, whose format follows from its content.
 
     Parameters
     ----------
-    place : Location, sequence of Path, or binary file
+    location : Location, sequence of Path, or binary file
     use : {"table", "labels"}
     limit : int, optional
         Bytes of working memory: a format that is read as a whole raises if it exceeds it.
@@ -160,11 +160,11 @@ def opened_source(
     MemoryLimitError
         If it does not fit into memory.
     """
-    if isinstance(place, list | tuple):
-        name = name or f"{len(place)} pictures"
-        yield formats.FOLDER, Opened(name), PictureSource(name, *pictures_in_list(place))
+    if isinstance(location, list | tuple):
+        name = name or f"{len(location)} pictures"
+        yield formats.FOLDER, Opened(name), PictureSource(name, *pictures_in_list(location))
         return
-    with _opened(place, use, name) as opened:
+    with _opened(location, use, name) as opened:
         if opened.path is None:
             format = format_of_content(opened)
         else:
@@ -174,16 +174,16 @@ def opened_source(
                 require_memory(opened.path.stat().st_size, opened.name, advice, limit)
             if opened.path.is_file():
                 opened.file.seek(0)  # so that every format reports an empty file alike
-        yield format, opened, format.open(opened, place.key if isinstance(place, Location) else None)
+        yield format, opened, format.open(opened, location.key if isinstance(location, Location) else None)
 
 
-def _opened(place: Any, use: Use, name: str | None) -> Opened:
-    if not isinstance(place, Location):
-        called = getattr(place, "name", None)
+def _opened(location: Any, use: Use, name: str | None) -> Opened:
+    if not isinstance(location, Location):
+        called = getattr(location, "name", None)
         name = name or (called if isinstance(called, str) and called != "<stdin>" else "standard input")
-        return Opened(name, data=_content_of(place, name), use=use)
-    path, name = place.path, name or names.readable(str(place.path))
-    if place.is_stored:
+        return Opened(name, data=_content_of(location, name), use=use)
+    path, name = location.path, name or names.readable(str(location.path))
+    if location.is_stored:
         return Opened(name, path, use=use)
     # A pipe has no format but that of its content, and some formats are read from their end.
     format = formats.by_name(path)

@@ -66,13 +66,16 @@ def label_texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     >>> label_texts(np.array([1017.0, 0.5, np.nan])).tolist(), label_texts(np.array([True])).tolist()
     (['1017', '0.5', ''], ['True'])
     """
-    given = values.astype(str) if values.dtype.kind == "f" else values  # of float32 no more digits
+    array = values.astype(str) if values.dtype.kind == "f" else values  # of float32 no more digits
     texts = [
-        str(value) if there else "" for value, there in zip(given.tolist(), has_label(values), strict=True)
+        str(value) if there else "" for value, there in zip(array.tolist(), has_label(values), strict=True)
     ]
     if values.dtype.kind not in "UST":
         numbers = [not isinstance(value, str) for value in values.tolist()]
-        texts = [text.removesuffix(".0") if one else text for text, one in zip(texts, numbers, strict=True)]
+        texts = [
+            text.removesuffix(".0") if is_number else text
+            for text, is_number in zip(texts, numbers, strict=True)
+        ]
     return np.array(texts, dtype=object)
 
 
@@ -132,8 +135,8 @@ def in_order(kinds: Iterable[str], levels: Sequence[str] = ()) -> list[str]:
     >>> in_order({"10", "2", "1", "b", "a"}), in_order({"high", "low"}, ("low", "mid", "high"))
     (['1', '2', '10', 'a', 'b'], ['low', 'high'])
     """
-    places = {level: place for place, level in enumerate(levels)}
-    return sorted(kinds, key=lambda kind: (places.get(kind, len(places)), *_number(kind), kind))
+    ranks = {level: rank for rank, level in enumerate(levels)}
+    return sorted(kinds, key=lambda kind: (ranks.get(kind, len(ranks)), *_number(kind), kind))
 
 
 def _number(text: str) -> tuple[bool, float]:

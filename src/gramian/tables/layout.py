@@ -206,9 +206,14 @@ def _separator(text: str, most: int, na_values: Sequence[str]) -> str:
     """Return the separator that explains some lines best."""
     best = 0.0, ","
     split = {
-        one: [line.fields for line in split_lines(text, one, most) if line.fields] for one in _SEPARATORS
+        separator: [line.fields for line in split_lines(text, separator, most) if line.fields]
+        for separator in _SEPARATORS
     }
-    even = {one for one, rows in split.items() if rows and len(rows[0]) > 1 and len({*map(len, rows)}) == 1}
+    even = {
+        separator
+        for separator, rows in split.items()
+        if rows and len(rows[0]) > 1 and len({*map(len, rows)}) == 1
+    }
     for separator, rows in split.items():
         if separator == " " and even & {*"\t;|"}:  # spaces are part of values
             continue
@@ -299,7 +304,7 @@ class _Table:
         body = [row for row in rows[(len(rows) + 1) // 3 :] if len(row) == self.width] or rows
         step = -(-self.width // _MOST_PLACES)
         self.places = range(0, self.width, step or 1)
-        self.typed = [place for place in self.places if self._is_typed(body, place)]
+        self.typed = [index for index in self.places if self._is_typed(body, index)]
 
     def _ragged_width(self, rows: Sequence[tuple[str, ...]]) -> int:
         """Return the width of a header at the top and of the row below it if a later row has another; else 0.
@@ -314,8 +319,8 @@ class _Table:
         alike = first[0] == other[0] and "number" in first and "number" in other
         return width if alike and "number" not in title else 0
 
-    def _is_typed(self, body: Sequence[Sequence[str]], place: int) -> bool:
-        kinds = [self._kind(row[place]) for row in body if place < len(row)]
+    def _is_typed(self, body: Sequence[Sequence[str]], index: int) -> bool:
+        kinds = [self._kind(row[index]) for row in body if index < len(row)]
         return 2 * kinds.count("number") > sum(kind != "" for kind in kinds)
 
     def _kind(self, field: str) -> str:
@@ -334,31 +339,31 @@ class _Table:
         fields = self._fields(index)
         if len(fields) < self.width:
             return 0, 0
-        kinds = [self._kind(fields[place]) for place in self.typed]
+        kinds = [self._kind(fields[index]) for index in self.typed]
         return kinds.count("text"), kinds.count("number")
 
     def layout(self, comments: int) -> Layout:
         """Return how the lines below comments are laid out, with what is asked for of the header."""
         header, skip = self.reading.header, self.reading.skip_after_header
-        place = self._found() if header is None else self._requested(header)
-        if skip is not None and place.header is not None:
-            end = self.lines[place.header].end + skip
+        found = self._found() if header is None else self._requested(header)
+        if skip is not None and found.header is not None:
+            end = self.lines[found.header].end + skip
             first = next((i for i in self.filled if self.lines[i].number > end), len(self.lines))
-            place = place._replace(first=first, units=place.units if first > (place.units or 0) else None)
-        at, first = place.header, place.first
-        around = [index for index in self.filled if index < first and index not in place]
+            found = found._replace(first=first, units=found.units if first > (found.units or 0) else None)
+        at, first = found.header, found.first
+        around = [index for index in self.filled if index < first and index not in found]
         above = [index for index in around if at is None or index < at]
         below = around[len(above) :]
-        names = None if at is None else self._names(at, place.group)
+        names = None if at is None else self._names(at, found.group)
         n_fields = self.width if names is None else len(names)
-        plain = not (around or place.units or place.group) and bool(self.typed) and header is None
+        plain = not (around or found.units or found.group) and bool(self.typed) and header is None
         units = None
-        if place.units is not None:
-            units = tuple(map(cells.unit_of, (*self._fields(place.units), *[""] * n_fields)[:n_fields]))
+        if found.units is not None:
+            units = tuple(map(cells.unit_of, (*self._fields(found.units), *[""] * n_fields)[:n_fields]))
         told = next((index for index in below if self._describes(index)), None)
         below = [index for index in below if index != told]
         notes: tuple[str, ...] = () if names else (NO_HEADER,)
-        notes += self._said(place, above, below) if header is None else ()
+        notes += self._said(found, above, below) if header is None else ()
         if told is not None:
             notes += (f"{self.word} {self.lines[told].number} describes the columns: {self._quoted(told)}",)
         if comments:
@@ -417,10 +422,12 @@ class _Table:
         """Say whether a line has the numbers of a header in another unit: linear, or one over the other."""
         if any(len(self._steps(self._fields(i))) < _AXIS for i in (at, index)):
             return False
-        one, other = (np.array([float(self._fields(i)[place]) for place in self.typed]) for i in (at, index))
-        if not one.all() or not other.all():
+        values, other = (
+            np.array([float(self._fields(i)[index]) for index in self.typed]) for i in (at, index)
+        )
+        if not values.all() or not other.all():
             return False
-        return any(abs(np.corrcoef(one, y)[0, 1]) > 1 - 1e-6 for y in (other, 1 / other))
+        return any(abs(np.corrcoef(values, y)[0, 1]) > 1 - 1e-6 for y in (other, 1 / other))
 
     def _found(self) -> _Place:
         """Return the place of the table that the lines show."""
@@ -450,20 +457,20 @@ class _Table:
         texts, numbers = self._counts(index)
         if not numbers or texts > numbers or len(self.lines[index].fields) != self.width:
             return False
-        below = [self.lines[one].fields for one in self.filled if one > index]
+        below = [self.lines[line].fields for line in self.filled if line > index]
         fields, rows = self.lines[index].fields, [row for row in below if len(row) == self.width]
-        if named := [one for one in self.filled if one < index and self._may_name(one)]:
+        if named := [line for line in self.filled if line < index and self._may_name(line)]:
             axis = len(self.typed) > _TITLE and self._is_axis(fields, rows)
-            axis &= all(len(self.lines[one].filled) <= _TITLE for one in named)
-            return not (axis or any(self._is_other_axis(index, one) for one in named))
+            axis &= all(len(self.lines[line].filled) <= _TITLE for line in named)
+            return not (axis or any(self._is_other_axis(index, line) for line in named))
         if not rows:
             return True
         if fields[0].strip().casefold() in INDEX_NAMES and not any(
             cells.is_missing(row[0], self.na_values) for row in rows
         ):
             return False
-        odd = [place for place in self.typed if self._kind(fields[place]) == "text"]
-        if any(all(self._kind(row[place]) != "text" for row in rows) for place in odd):
+        odd = [index for index in self.typed if self._kind(fields[index]) == "text"]
+        if any(all(self._kind(row[index]) != "text" for row in rows) for index in odd):
             return False
         return not (self._is_axis(fields, rows) or self._are_shares(fields, rows))
 
@@ -478,12 +485,12 @@ class _Table:
         return len(steps) >= (_AXIS if even else 20) and not any(map(self._steps, rows))
 
     def _are_years(self, fields: Sequence[str]) -> bool:
-        return all(re.fullmatch(r"1[5-9]\d\d|2[01]\d\d", fields[place].strip()) for place in self.typed)
+        return all(re.fullmatch(r"1[5-9]\d\d|2[01]\d\d", fields[index].strip()) for index in self.typed)
 
     def _steps(self, fields: Sequence[str]) -> list[float]:
         """Return the steps between numbers that rise or fall from column to column; none if these are not."""
         try:
-            numbers = [float(fields[place]) for place in self.typed]
+            numbers = [float(fields[index]) for index in self.typed]
         except ValueError:
             return []
         steps = [late - early for early, late in itertools.pairwise(numbers)]
@@ -493,19 +500,19 @@ class _Table:
         """Say whether numbers such as 5 % or <18 name columns, above numbers without such signs."""
 
         def signed(row: Sequence[str]) -> list[bool]:
-            texts = [row[place].strip() for place in self.typed]
+            texts = [row[index].strip() for index in self.typed]
             return [cells.digits_of(text) not in ("", text) for text in texts]
 
         return all(signed(fields)) and not any(any(signed(row)) for row in rows)
 
     def _names_less(self, index: int) -> bool:
         """Say whether a line is a header of R, which has a name less than the rows have fields."""
-        others = [self.lines[one].fields for one in self.filled if one > index]
+        others = [self.lines[line].fields for line in self.filled if line > index]
         return bool(others) and all(len(row) == len(self.lines[index].fields) + 1 for row in others)
 
     def _names_one(self, index: int) -> bool:
         """Say whether a line names one column beside names of rows, which R writes as 1, 2, 3 or text."""
-        first = [self.lines[one].fields[0] for one in self.filled if one > index]
+        first = [self.lines[line].fields[0] for line in self.filled if line > index]
         numbered = first == [str(number) for number in range(1, len(first) + 1)]
         return len(self.lines[index].fields) == 2 or numbered or not any(map(cells.is_number, first))
 
@@ -530,19 +537,19 @@ class _Table:
             fields[at] and not cells.OF_UNITS.match(fields[at]) for at in self.places if at not in self.typed
         ):
             return False
-        typed = [fields[place] for place in self.typed if not cells.NOTHING.fullmatch(fields[place])]
-        known = [text for text in typed if self._kind(text) == "text" and cells.is_unit(text)]
-        return bool(known) and 5 * len(known) >= 3 * len(typed)
+        typed = [fields[index] for index in self.typed if not cells.NOTHING.fullmatch(fields[index])]
+        units = [text for text in typed if self._kind(text) == "text" and cells.is_unit(text)]
+        return bool(units) and 5 * len(units) >= 3 * len(typed)
 
     def _is_upper(self, upper: int, lower: int) -> bool:
         """Say whether a line is the upper part of a header, with names of groups of columns."""
-        one, two = ([field.strip() for field in self._fields(index)] for index in (upper, lower))
+        first, two = ([field.strip() for field in self._fields(index)] for index in (upper, lower))
         if (
-            not len(one) == len(two) == self.width
+            not len(first) == len(two) == self.width
             or min(len(self.lines[i].filled) for i in (upper, lower)) < 2
         ):
             return False
-        pairs = list(zip(one, two, strict=True))
+        pairs = list(zip(first, two, strict=True))
         return all(a or b for a, b in pairs) and any(b and not a for a, b in pairs)
 
     def _names(self, at: int, group: int | None) -> tuple[str, ...]:
@@ -556,24 +563,24 @@ class _Table:
             result.append(above if not name else f"{above} {name}" if counts[name] > 1 else name)
         return tuple(result)
 
-    def _said(self, place: _Place, above: Sequence[int], below: Sequence[int]) -> tuple[str, ...]:
+    def _said(self, position: _Place, above: Sequence[int], below: Sequence[int]) -> tuple[str, ...]:
         """Say what stands around the header, and was left out."""
-        at, word = place.header, self.word
+        at, word = position.header, self.word
         where = "" if at is None else f"{word} {self.lines[at].number}"
-        said = []
+        notes = []
         if above:
             it = "it" if where else "the table"
             many = counted(len(above), f"{word} above {it} was", f"{word}s above {it} were")
             found = f"the header was found in {where}; " if where else ""
-            said.append(f"{found}{many} left out: {self._quoted(above[0])}")
-        if place.units is not None:
-            said.append(f"units were read from {word} {self.lines[place.units].number}")
+            notes.append(f"{found}{many} left out: {self._quoted(above[0])}")
+        if position.units is not None:
+            notes.append(f"units were read from {word} {self.lines[position.units].number}")
         if below:
             many = counted(len(below), f"{word} below the header was", f"{word}s below the header were")
-            said.append(f"{many} left out: {self._quoted(below[0])}")
+            notes.append(f"{many} left out: {self._quoted(below[0])}")
         if at is not None and len(self.typed) > 2 and self._steps(self._fields(at)):
-            said.append(f"the numbers in {where} were read as names of columns")
-        return tuple(said)
+            notes.append(f"the numbers in {where} were read as names of columns")
+        return tuple(notes)
 
     def _quoted(self, index: int) -> str:
         return repr(shortened(", ".join(self.lines[index].filled), 60))
@@ -618,9 +625,9 @@ def notes_below(rows: Sequence[Sequence[str] | None], separator: str, width: int
     while start and _is_note(rows[start - 1], separator, width, apart=True):
         start -= 1
     # Below a blank line a word is a note; without one it may be the rest of a row that begins with text.
-    end = next((place for place in range(start, len(rows)) if rows[place] == []), len(rows))
+    end = next((index for index in range(start, len(rows)) if rows[index] == []), len(rows))
     begin = [row[0] for row in rows[:start] if row is not None and len(row) == width]
-    apart = bool(begin) and all(cells.is_number(one, separator) or cells.is_date(one) for one in begin)
+    apart = bool(begin) and all(cells.is_number(cell, separator) or cells.is_date(cell) for cell in begin)
     while end > start and _is_note(rows[end - 1], separator, width, apart=apart):
         end -= 1
     return len(rows) - end

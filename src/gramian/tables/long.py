@@ -52,19 +52,19 @@ def find_long(names: Sequence[str], arrays: Sequence[Any]) -> tuple[str, str, st
     ('id', 'test', 'score')
     """
     rows = len(arrays[0]) if arrays else 0
-    years = [place for place, name in enumerate(names) if YEAR.fullmatch(name) and is_number(arrays[place])]
+    years = [index for index, name in enumerate(names) if YEAR.fullmatch(name) and is_number(arrays[index])]
     years = years if len(years) >= FEWEST_YEARS else []
-    numbers = [place for place, one in enumerate(arrays) if _is_number(one.type) and place not in years]
+    numbers = [index for index, column in enumerate(arrays) if _is_number(column.type) and index not in years]
     if len(numbers) > 2 or not (numbers or years) or rows < FEWEST[0] * FEWEST[1]:
         return None
-    fullest = sorted(years, key=lambda place: (arrays[place].null_count, -place))[:1]
-    counters = [place for place in numbers if _counts_rows(arrays[place])]
-    counts = {place: _repeats(one, rows) for place, one in enumerate(arrays) if place not in years}
-    named = {place for place in counts if years and VARIABLE.search(names[place])}
+    fullest = sorted(years, key=lambda index: (arrays[index].null_count, -index))[:1]
+    counters = [index for index in numbers if _counts_rows(arrays[index])]
+    counts = {index: _repeats(column, rows) for index, column in enumerate(arrays) if index not in years}
+    named = {index for index in counts if years and VARIABLE.search(names[index])}
     candidates: list[tuple[int, int, int, int]] = []
-    for id, variable in permutations([place for place, count in counts.items() if count], 2):
+    for id, variable in permutations([index for index, count in counts.items() if count], 2):
         ids, variables = counts[id], counts[variable]
-        values = fullest or [place for place in numbers if place != id]
+        values = fullest or [index for index in numbers if index != id]
         if len(values) != 1 or not pa.types.is_string(arrays[variable].type) or values[0] in counters:
             continue
         fits = variable in named and id not in named if named else variables <= ids
@@ -126,64 +126,79 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     MemoryLimitError
         If the table may not fit.
     """
-    name, (called, of, *_) = source.source, reading.pivot
+    name, (called, variable_name, *_) = source.source, reading.pivot
     if source.path is not None:
         advice = "Give a part of it, or a wide table"
         require_memory(_TIMES * source.path.stat().st_size, f"A pivot of {name}", advice)
     columns = Columns.whole(source, reading)
-    position = {column: place for place, column in enumerate(columns.names)}
-    if unknown := [one for one in reading.pivot if one not in position]:
+    position = {column: index for index, column in enumerate(columns.names)}
+    if unknown := [column_name for column_name in reading.pivot if column_name not in position]:
         raise unknown_columns("pivot", unknown, columns.names, name)
-    id, variable = columns.arrays[position[called]], columns.as_file_has(of)
+    id, variable = columns.arrays[position[called]], columns.as_file_has(variable_name)
     id = id if pa.types.is_temporal(id.type) else columns.as_file_has(called)
-    for column, its_name in ((id, called), (variable, of)):
+    for column, its_name in ((id, called), (variable, variable_name)):
         if column.null_count:
             row = pc.index(pc.is_null(column), pa.scalar(True)).as_py()
             raise DataError(
                 f"{its_name!r} is empty in row {row} of {name}. Every value needs an id and a name."
             )
-    (rows, ids), (places, variables) = codes(id), codes(variable)
+    (rows, ids), (column_codes, variables) = codes(id), codes(variable)
     across, lines = len(reading.pivot) == 2, np.arange(len(rows))
     years = _of_years(columns) if across else {}
     if across:
         rows, ids, lines, values, when = _by_year(rows, ids, years)
-        places = places[lines]
+        column_codes = column_codes[lines]
     else:
         values = _of_column(columns.arrays[position[reading.pivot[2]]], reading.pivot[2], name)
     if by_time := pa.types.is_temporal(ids.type):  # not by the first value, which some times lack
         order = pc.sort_indices(ids)
         rows, ids = np.argsort(order.to_numpy())[rows], ids.take(order)
     n, d = len(ids), len(variables)
-    _, first = np.unique(rows * d + places, return_index=True)
+    _, first = np.unique(rows * d + column_codes, return_index=True)
     if len(first) < len(rows):
         row = int(np.setdiff1d(np.arange(len(rows)), first)[0])
         raise DataError(
-            f"{name} has several values of {variables[int(places[row])].as_py()!r} for "
+            f"{name} has several values of {variables[int(column_codes[row])].as_py()!r} for "
             f"{ids[int(rows[row])].as_py()!r}, the second one in row {lines[row]}.",
             "Take their mean first, or name another column of ids.",
         )
     require_memory(8 * n * d, f"{name} as a table of {n:,} x {d:,}", "Use fewer variables")
     wide = np.full((d, n), np.nan)
-    wide[places, rows] = values
+    wide[column_codes, rows] = values
     start = lines[np.unique(rows, return_index=True)[1]]
     wanted = {*reading.label_columns, reading.weights, *(reading.columns or ()), *(reading.drop or ())}
-    others = [one for one in columns.names if one in wanted and (across or one not in reading.pivot)]
-    beside = {one: columns.arrays[position[one]] for one in others if one not in years}
-    beside |= {one: pa.array(columns.labels(position[one])) for one in reading.label_columns if one in beside}
-    for one in [name for name in beside if name in (*reading.label_columns, reading.weights)]:
-        found, _ = codes(beside[one])
+    others = [
+        column_name
+        for column_name in columns.names
+        if column_name in wanted and (across or column_name not in reading.pivot)
+    ]
+    beside = {
+        column_name: columns.arrays[position[column_name]]
+        for column_name in others
+        if column_name not in years
+    }
+    beside |= {
+        column_name: pa.array(columns.labels(position[column_name]))
+        for column_name in reading.label_columns
+        if column_name in beside
+    }
+    for column_name in [name for name in beside if name in (*reading.label_columns, reading.weights)]:
+        found, _ = codes(beside[column_name])
         if not np.array_equal(found[lines], found[start][rows]):
             raise DataError(
-                f"{one!r} of {name} has several values for one {reading.pivot[0]!r}.", "Leave it out."
+                f"{column_name!r} of {name} has several values for one {reading.pivot[0]!r}.", "Leave it out."
             )
     title = f"{called} and year" if across else called
-    result = {title: ids} | {one: column.take(pa.array(start)) for one, column in beside.items()}
+    result = {title: ids} | {
+        column_name: column.take(pa.array(start)) for column_name, column in beside.items()
+    }
     if across and YEARS in wanted:
         result[YEARS] = when
     arrays, names = [*result.values(), *map(pa.array, wide)], (*result, *as_names(variables))
     absent = counted(int(np.isnan(wide).sum()), "value is absent", "values are absent")
     note = (
-        f"{len(columns.arrays[0]):,} rows became {n:,} rows x {d:,} columns, one for each {of!r}: {absent}"
+        f"{len(columns.arrays[0]):,} rows became {n:,} rows x {d:,} columns, one for each "
+        f"{variable_name!r}: {absent}"
         f"{'; rows are in the order of time' if by_time else ''}"
     )
     source = ColumnsInMemory(arrays, names, name, (*source.notes, *columns.notes(), note))
@@ -202,13 +217,13 @@ def _of_column(column: Any, called: str, source: str) -> FloatArray:
 def _of_years(columns: Columns) -> dict[str, FloatArray]:
     """Return the numbers of each column that a year names."""
     every = zip(columns.names, columns.arrays, strict=True)
-    found = {name: one for name, one in every if YEAR.fullmatch(name) and is_number(one)}
+    found = {name: column for name, column in every if YEAR.fullmatch(name) and is_number(column)}
     if len(found) < FEWEST_YEARS:
         raise DataError(
             f"{columns.source.source} has no columns of numbers that years name, such as 2015.",
             'Name the column of values last: pivot="ID,VARIABLE,VALUE".',
         )
-    return {name: _of_column(one, name, columns.source.source) for name, one in found.items()}
+    return {name: _of_column(column, name, columns.source.source) for name, column in found.items()}
 
 
 def _by_year(rows: IntArray, ids: Any, years: Mapping[str, FloatArray]) -> tuple[Any, ...]:

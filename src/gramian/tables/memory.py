@@ -75,8 +75,8 @@ class ArrayRows(Rows):
     def in_memory(self) -> Any:
         return self.values
 
-    def at(self, places: Any) -> Any:
-        return arrays.rows_of(self.values, places)
+    def at(self, indices: Any) -> Any:
+        return arrays.rows_of(self.values, indices)
 
     def converted(self, f: Callable[[Any], Any]) -> ArrayRows:
         return replace(self, values=self.map(lambda block: f(block.values)), borrowed=False)
@@ -135,18 +135,18 @@ def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = F
     except (ValueError, OverflowError) as error:
         advice = " Text is not data: drop or encode it first."
         text = "could not convert string" in str(error)
-        said = f"{error}.{advice}" if text else str(error)
-        if "unique column names" in said:
-            said += "\nRename these columns, or pass X.to_numpy()."
-        raise DataError(said) from error
+        message = f"{error}.{advice}" if text else str(error)
+        if "unique column names" in message:
+            message += "\nRename these columns, or pass X.to_numpy()."
+        raise DataError(message) from error
 
 
 def _without_na(X: Any) -> npt.NDArray[Any]:
     """Return objects with NaN in place of pandas.NA, which is no number."""
     values = np.array(X, dtype=object)
-    for place, value in np.ndenumerate(values):
+    for index, value in np.ndenumerate(values):
         if type(value).__name__ == "NAType":
-            values[place] = np.nan
+            values[index] = np.nan
     return values
 
 
@@ -180,9 +180,9 @@ def _require_float64(X: Any, xp: Any) -> None:
     try:
         xp.empty(0, dtype=xp.float64, device=device)
     except (TypeError, ValueError, RuntimeError) as error:
-        said = f"X is on {device}, which has no float64, but certificates need float64."
+        problem = f"X is on {device}, which has no float64, but certificates need float64."
         advice = "Move X to the host (in PyTorch X.cpu()), or to a device that has it, such as one of CUDA."
-        raise InputTypeError(said, advice) from error
+        raise InputTypeError(problem, advice) from error
     precision = getattr(xp, "get_float32_matmul_precision", lambda: "highest")()
     if precision != "highest":
         why = f"PyTorch is set to multiply float32 with the precision {precision!r}, less than float32 has."
@@ -212,7 +212,7 @@ def _other(X: Any, name: Any, dtype: Any) -> str:
     kind = str(dtype).lower()
     if kind == "object":
         kinds = {type(value).__name__.lower() for value in X[name]} - {"nonetype", "float", "nattype"}
-        kind = next((one for one in sorted(kinds) if one.startswith(_NO_NUMBERS)), "")
+        kind = next((word for word in sorted(kinds) if word.startswith(_NO_NUMBERS)), "")
     return kind if kind.startswith(_NO_NUMBERS) else ""
 
 
@@ -247,8 +247,8 @@ class Sparse(Rows):
         values = self._by_column if rows == slice(None) else self.block(rows).values
         return values[:, columns].toarray()
 
-    def at(self, places: Any) -> Any:
-        return Rows.at(self, places)
+    def at(self, indices: Any) -> Any:
+        return Rows.at(self, indices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,8 +281,8 @@ class SparseRows(Sparse):
         require_lengths(X.shape, "X")
         checked = check_by_sklearn(X, request, accept_sparse="csr")
         values = arrays.as_csr(checked.astype(np.float64, copy=False))
-        parts = [(getattr(values, name), getattr(X, name, None)) for name in ("data", "indices", "indptr")]
-        borrowed = any(b is not None and np.may_share_memory(a, b) for a, b in parts)
+        pairs = [(getattr(values, name), getattr(X, name, None)) for name in ("data", "indices", "indptr")]
+        borrowed = any(b is not None and np.may_share_memory(a, b) for a, b in pairs)
         return cls(values, dtype=np.dtype(checked.dtype), borrowed=borrowed)
 
     @property
@@ -307,8 +307,8 @@ class SparseRows(Sparse):
     def in_float32(self) -> SparseRows:
         return replace(self, single=True)
 
-    def take_columns(self, places: Any) -> Any:
-        return self.values[:, places]
+    def take_columns(self, columns: Any) -> Any:
+        return self.values[:, columns]
 
     @property
     def batches(self) -> list[slice]:
@@ -321,12 +321,12 @@ class SparseRows(Sparse):
         data, indices, indptr = values.data, values.indices, values.indptr
         pieces = max(1, min(PIECES, n, values.nnz // LEAST_ENTRIES))
         result = {}
-        for part in cut(n, -(-n // pieces)):
-            lines = indptr[part.start : part.stop + 1]
+        for chunk in cut(n, -(-n // pieces)):
+            lines = indptr[chunk.start : chunk.stop + 1]
             entries = slice(lines[0], lines[-1])
-            own = (data[entries], indices[entries], lines - lines[0])
-            piece = type(values)(own, shape=(part.stop - part.start, values.shape[1]))
-            result[part.start, part.stop] = piece
+            contents = (data[entries], indices[entries], lines - lines[0])
+            piece = type(values)(contents, shape=(chunk.stop - chunk.start, values.shape[1]))
+            result[chunk.start, chunk.stop] = piece
         return result
 
     def block(self, rows: slice) -> Block:
@@ -434,5 +434,5 @@ class IndexNames(Sequence[str]):
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self._text[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self._text[index]

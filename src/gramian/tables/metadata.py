@@ -50,7 +50,7 @@ class Metadata:
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def joined(
-        self, n: int, row_names: Sequence[str] | None, of: str = "the data"
+        self, n: int, row_names: Sequence[str] | None, what: str = "the data"
     ) -> tuple[dict[str, npt.NDArray[Any]], str]:
         """Return the columns for n rows, and a sentence that says how they were joined.
 
@@ -63,12 +63,12 @@ class Metadata:
             If a name occurs twice, no name matches, or the numbers of rows differ without names in both.
         """
         if (keyed := self.keyed(row_names)) is not self:
-            return keyed.joined(n, row_names, of)
+            return keyed.joined(n, row_names, what)
         if self.row_names is None or row_names is None or [*self.row_names] == [*row_names]:
             size = len(next(iter(self.columns.values())))
             if size != n:
                 raise DataError(
-                    f"{self.source} has {counted(size, 'row')} for the {n} rows of {of}. Without row names "
+                    f"{self.source} has {counted(size, 'row')} for the {n} rows of {what}. Without row names "
                     "in both they are joined by order: give one entry for each row, or name the rows."
                 )
             named = self.row_names is not None and row_names is not None
@@ -76,16 +76,16 @@ class Metadata:
             return dict(self.columns), f"{self.source} was joined by {how}"
         if twice := [name for name, count in Counter(self.row_names).items() if count > 1]:
             raise DataError(f"{self.source} names {listed(twice)} more than once. Give each row one entry.")
-        where = {name: place for place, name in enumerate(self.row_names)}
-        places = np.array([where.get(str(name), -1) for name in row_names], dtype=np.intp)
-        there = places >= 0
+        where = {name: index for index, name in enumerate(self.row_names)}
+        indices = np.array([where.get(str(name), -1) for name in row_names], dtype=np.intp)
+        there = indices >= 0
         if not there.any():
             lacking = listed([row_names[row] for row in np.flatnonzero(~there).tolist()])
             raise DataError(
-                f"{self.source} has no entry for {lacking} of {of}. Its rows are named "
+                f"{self.source} has no entry for {lacking} of {what}. Its rows are named "
                 f"{listed(self.row_names)}. Name them alike, or remove the names to join by order."
             )
-        result = {name: values[places] for name, values in self.columns.items()}
+        result = {name: values[indices] for name, values in self.columns.items()}
         if not there.all():
             result = {name: as_variable(name, values) for name, values in result.items()}
         for values in result.values() if not there.all() else ():
@@ -107,12 +107,12 @@ class Metadata:
         return self
 
 
-def as_metadata(given: Any, id: str | None = None) -> Metadata:
+def as_metadata(data: Any, id: str | None = None) -> Metadata:
     """Read metadata.
 
     Parameters
     ----------
-    given : path, frame, Table, mapping of str to arrays, or array of shape (n,)
+    data : path, frame, Table, mapping of str to arrays, or array of shape (n,)
         A file is a table; of a Table its labels are taken. A frame of pandas may name rows by its index.
     id : str, optional
         The column of a file that names rows, if it is there; by default as in a table of data.
@@ -124,28 +124,28 @@ def as_metadata(given: Any, id: str | None = None) -> Metadata:
     DataError
         If columns are missing, or differ in length.
     """
-    if isinstance(given, Metadata):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return _read(LabelPlace(locate(os.fsdecode(given))), "table", id)[0]
-    if isinstance(given, Table):
-        said = f"the labels of {given.source}"
-        return Metadata(labels_of(given), given.row_names, said, levels=given.levels)
-    if hasattr(given, "columns"):
-        columns = {str(name): given[name] for name in getattr(given, "column_names", given.columns)}
-    elif isinstance(given, Mapping):
-        columns = {str(name): values for name, values in given.items()}
+    if isinstance(data, Metadata):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return _read(LabelPlace(locate(os.fsdecode(data))), "table", id)[0]
+    if isinstance(data, Table):
+        source = f"the labels of {data.source}"
+        return Metadata(labels_of(data), data.row_names, source, levels=data.levels)
+    if hasattr(data, "columns"):
+        columns = {str(name): data[name] for name in getattr(data, "column_names", data.columns)}
+    elif isinstance(data, Mapping):
+        columns = {str(name): values for name, values in data.items()}
     else:
-        columns = {str(getattr(given, "name", None) or "label"): given}
+        columns = {str(getattr(data, "name", None) or "label"): data}
     result = {name: as_variable(name, values) for name, values in columns.items()}
     if not result:
         raise DataError('The metadata have no column. Give one or more, such as {"batch": batches}.')
     if len({len(values) for values in result.values()}) > 1:
         sizes = ", ".join(f"{name}: {len(values)}" for name, values in result.items())
         raise DataError(f"Columns of metadata need one length ({sizes}). Give one value for each row.")
-    index = getattr(given, "index", None)
+    index = getattr(data, "index", None)
     levels = {name: declared_levels(values) for name, values in columns.items()}
-    return Metadata(result, index_names(given), indexed=hasattr(index, "dtype"), levels=levels)
+    return Metadata(result, index_names(data), indexed=hasattr(index, "dtype"), levels=levels)
 
 
 def label_columns(table: Table) -> dict[str, npt.NDArray[Any]]:
@@ -159,7 +159,7 @@ def labels_of(table: Table) -> dict[str, npt.NDArray[Any]]:
     return {name: as_variable(name, values) for name, values in label_columns(table).items()}
 
 
-def with_metadata(table: Table, given: Any, id: str | None = None) -> Table:
+def with_metadata(table: Table, data: Any, id: str | None = None) -> Table:
     """Add metadata to the rows of a table, and note how they were joined.
 
     Raises
@@ -167,7 +167,7 @@ def with_metadata(table: Table, given: Any, id: str | None = None) -> Table:
     DataError
         As :meth:`Metadata.joined`.
     """
-    metadata = as_metadata(given, id)
+    metadata = as_metadata(data, id)
     columns, note = metadata.joined(table.values.shape[0], table.row_names, table.source)
     levels = {**table.levels, **metadata.levels}
     return replace(table, metadata={**table.metadata, **columns}, notes=(*table.notes, note), levels=levels)
@@ -208,19 +208,21 @@ def locate_labels(text: str | os.PathLike[str] | LabelPlace) -> LabelPlace:
     name, separator, column = text.rpartition(":")
     whole = not separator or not column or name.endswith(":") or os.path.exists(text)
     file = locate(text if whole else name)
-    place = LabelPlace(file, None if whole else column)
+    located = LabelPlace(file, None if whole else column)
     if file.path.is_dir():
-        raise FileError(f"{place} is a folder, but labels are read from a file. Give a file, or FILE:COLUMN.")
-    return place
+        raise FileError(
+            f"{located} is a folder, but labels are read from a file. Give a file, or FILE:COLUMN."
+        )
+    return located
 
 
-def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | None) -> Table:
+def with_labels(table: Table, located: LabelPlace, rows: slice | None, id: str | None) -> Table:
     """Label the rows of a table; of several columns the others become metadata.
 
     Parameters
     ----------
     table : Table
-    place : LabelPlace
+    located : LabelPlace
     rows : slice or None
         Which rows of the file the table has, where its rows are those of the file.
     id : str or None
@@ -232,14 +234,14 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
         If no row has a label, or the numbers of labels and rows differ and rows have no names.
     """
     n = table.values.shape[0]
-    labels, more = _read(place, "labels", id, n if rows is None else None)
-    labels = labels.keyed(table.row_names, place.column)
-    if place.column is not None:
+    labels, more = _read(located, "labels", id, n if rows is None else None)
+    labels = labels.keyed(table.row_names, located.column)
+    if located.column is not None:
         labels = replace(labels, columns=dict([next(iter(labels.columns.items()))]))
     size = len(next(iter(labels.columns.values())))
     named = table.row_names is not None
     if not named or labels.row_names is None:
-        wanted = pick_rows(size, rows, str(place))
+        wanted = pick_rows(size, rows, str(located))
         wanted = wanted if table.row_numbers in (None, wanted) else range(size)
         columns = {
             name: values[wanted.start : wanted.stop : wanted.step] for name, values in labels.columns.items()
@@ -252,18 +254,18 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
 
 
 def _read(
-    place: LabelPlace, use: Use, id: str | None, n_rows: int | None = None
+    located: LabelPlace, use: Use, id: str | None, n_rows: int | None = None
 ) -> tuple[Metadata, tuple[str, ...]]:
     """Read the columns of a file, first the labels if it is used as such, and notes on these."""
-    file, column = place.file, place.column
+    file, column = located.file, located.column
     key = getattr(file, "key", None) or column
     if column is not None and isinstance(file, Location) and file.key is None:
         format = format_of(file.path)
         if format.keyed and not format.marks:  # of arrays the column is one of several
             file = replace(file, key=column)
-    with opened_source(file, use, name=place.name or None) as (_, _, source):
+    with opened_source(file, use, name=located.name or None) as (_, _, source):
         if use == "labels" and isinstance(source, ArraySource) and source.columns is None:
-            return Metadata({key or "label": source.read().reshape(-1)}, None, str(place)), source.notes
+            return Metadata({key or "label": source.read().reshape(-1)}, None, str(located)), source.notes
         if isinstance(source, ArraySource | PictureSource):
             hint = "Give a table, such as a .csv file; FILE:COLUMN is one column."
             raise FileError(f"{source.source} has no named columns of labels or metadata. {hint}")
@@ -285,11 +287,11 @@ def _read(
     elif source.names == (first,) and columns[first].dtype.kind == "U" and len(columns[first]) + 1 == n_rows:
         columns = {"label": np.array([first, *columns[first]])}
         notes = (f"the first line of {source.source}, {first!r}, was read as a label",)
-    return Metadata(columns, row_names, str(place), table.row_names, levels=levels), notes
+    return Metadata(columns, row_names, str(located), table.row_names, levels=levels), notes
 
 
 def _grouping(columns: Mapping[str, npt.NDArray[Any]]) -> str:
     """Return the first column whose values repeat, of text or else of whole numbers; by default the first."""
-    repeat = [name for name, of in columns.items() if 1 < len(np.unique(of)) <= len(of) / 2]
+    repeat = [name for name, values in columns.items() if 1 < len(np.unique(values)) <= len(values) / 2]
     text = [name for name in repeat if columns[name].dtype.kind not in "fiu"]
     return next(iter([*text, *(name for name in repeat if columns[name].dtype.kind in "iu"), *columns]))

@@ -77,9 +77,9 @@ def natural_key(name: str) -> tuple[object, ...]:
     >>> sorted(["s10/1.pgm", "s2/10.pgm", "s2/9.pgm"], key=natural_key)
     ['s2/9.pgm', 's2/10.pgm', 's10/1.pgm']
     """
-    parts = re.split("([0-9]+)", name)
-    numbers = [(len(part.lstrip("0")), part.lstrip("0")) for part in parts[1::2]]
-    return (*(x for pair in zip(parts[::2], [*numbers, (0, "")], strict=True) for x in pair), name)
+    pieces = re.split("([0-9]+)", name)
+    numbers = [(len(piece.lstrip("0")), piece.lstrip("0")) for piece in pieces[1::2]]
+    return (*(x for pair in zip(pieces[::2], [*numbers, (0, "")], strict=True) for x in pair), name)
 
 
 def is_picture(name: str) -> bool:
@@ -89,8 +89,8 @@ def is_picture(name: str) -> bool:
 
 def is_hidden(name: str) -> bool:
     """Say whether a path of an archive or folder is hidden, or added by macOS."""
-    parts = PurePosixPath(name).parts
-    return any(part.startswith(".") and part not in (".", "..") for part in parts) or ("__MACOSX" in parts)
+    names = PurePosixPath(name).parts
+    return any(piece.startswith(".") and piece not in (".", "..") for piece in names) or ("__MACOSX" in names)
 
 
 def is_zarr(folder: Path) -> bool:

@@ -144,16 +144,20 @@ class Preview:
         dict
             By the names of the attributes.
         """
-        needed = {one.name for one in self.columns if one.name in wanted or one.sample is None}
-        others = [one.name for one in self.columns if one.name not in needed][: max(0, MOST - len(needed))]
-        shown = [one for one in self.columns if one.name in needed.union(others)]
+        needed = {column.name for column in self.columns if column.name in wanted or column.sample is None}
+        others = [column.name for column in self.columns if column.name not in needed][
+            : max(0, MOST - len(needed))
+        ]
+        shown = [column for column in self.columns if column.name in needed.union(others)]
         hidden = {"holes", "sample", "infinite"}
-        columns = [{name: fact for name, fact in vars(one).items() if name not in hidden} for one in shown]
+        columns = [
+            {name: fact for name, fact in vars(column).items() if name not in hidden} for column in shown
+        ]
         return asdict(replace(self, columns=())) | {"columns": tuple(columns)}
 
 
 def preview(
-    place: Place,
+    location: Place,
     reading: ReadingOptions | None = None,
     most: int | None = None,
 ) -> Preview | None:
@@ -161,7 +165,7 @@ def preview(
 
     Parameters
     ----------
-    place : Location, sequence of Path, or binary file
+    location : Location, sequence of Path, or binary file
         The format of a binary file follows from its content.
     reading : ReadingOptions, optional
         Of these, what says how the file is written, whether it is long, and which rows are wanted.
@@ -185,7 +189,7 @@ def preview(
     >>> [(column.name, column.kind, column.missing) for column in result.columns]
     [('a', 'constant', 0), ('b', 'text', 0), ('c', 'constant', 1)]
     """
-    with opened_source(place) as (_, _, opened):
+    with opened_source(location) as (_, _, opened):
         if isinstance(opened, PictureSource):
             return None
         reading = reading or ReadingOptions()
@@ -227,12 +231,12 @@ def _with_late_text(fields: list[Any], columns: Any, table: Any) -> list[Any]:
     from gramian.tables import strings
     from gramian.tables.columns import is_number, joined
 
-    more = [joined(parts, table.source) for parts in zip(*table.further(), strict=True)]
+    more = [joined(chunks, table.source) for chunks in zip(*table.further(), strict=True)]
     odd = strings.likely_text(more, table.na_values) if more else []
-    late = [place for place in odd if place < len(columns.arrays) and is_number(columns.arrays[place])]
-    for place in late:
-        some = more[place].take(evenly(len(more[place]), len(fields[place])))
-        fields[place] = joined([fields[place].slice(len(some)), some], table.source)
+    late = [index for index in odd if index < len(columns.arrays) and is_number(columns.arrays[index])]
+    for index in late:
+        some = more[index].take(evenly(len(more[index]), len(fields[index])))
+        fields[index] = joined([fields[index].slice(len(some)), some], table.source)
     return fields if late else []
 
 
@@ -243,29 +247,29 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     from gramian.tables.columns import find_row_names, is_number, marks_of, slips_of
 
     names, arrays = columns.names, columns.arrays
-    numbers = [place for place, one in enumerate(arrays) if is_number(one)]
+    numbers = [index for index, column in enumerate(arrays) if is_number(column)]
     text = sorted({*range(len(arrays))}.difference(numbers))
 
-    def some(part: slice) -> Any:
-        some = [arrays[place].cast(pa.float64(), safe=False) for place in numbers[part]]
+    def some(chunk: slice) -> Any:
+        some = [arrays[index].cast(pa.float64(), safe=False) for index in numbers[chunk]]
         return np.array([column.to_numpy(zero_copy_only=False) for column in some])
 
-    found = {place: _of_text(names[place], arrays[place]) for place in text}
+    found = {index: _of_text(names[index], arrays[index]) for index in text}
     found |= zip(numbers, _of_parts([names[at] for at in numbers], len(arrays[0]), some), strict=True)
     units, texts = columns.units, columns.source.descriptions
     shown = [
-        replace(one, unit=units.get(one.name, ""), description=texts.get(one.name, ""))
-        for _, one in sorted(found.items())
+        replace(column, unit=units.get(column.name, ""), description=texts.get(column.name, ""))
+        for _, column in sorted(found.items())
     ]
     every = list(range(len(arrays)))
-    place, *_ = find_row_names(columns, ReadingOptions(), None, every)
-    row_names = None if place is None else names[place]
+    index, *_ = find_row_names(columns, ReadingOptions(), None, every)
+    row_names = None if index is None else names[index]
     found_slips = slips_of(columns, text)
-    marks = {names[place]: some for place, some in marks_of(columns, text, found_slips).items()}
+    marks = {names[index]: some for index, some in marks_of(columns, text, found_slips).items()}
     slips = {
-        names[place]: [(row, *cell) for row, cell in one.read.items()]
-        for place, one in found_slips.items()
-        if one.read and (names[place] in marks or not one.rest)
+        names[index]: [(row, *cell) for row, cell in column.read.items()]
+        for index, column in found_slips.items()
+        if column.read and (names[index] in marks or not column.rest)
     }
     about: dict[str, Any] = {"marks": marks, "slips": slips}
     return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, **about)
@@ -286,8 +290,8 @@ def of_array(values: Any, names: Sequence[str] | None, whole: bool = True) -> Pr
     count, width = values.shape
     values = values.tocsc() if hasattr(values, "tocsc") else values
 
-    def some(part: slice) -> Any:
-        block = values[:, part]
+    def some(chunk: slice) -> Any:
+        block = values[:, chunk]
         return (block.toarray() if hasattr(block, "toarray") else block).T
 
     every = _of_parts(names or [*map(str, range(width))], count, some)
@@ -298,8 +302,8 @@ def _of_parts(names: Sequence[str], rows: int, some: Callable[[slice], Any]) -> 
     """Return what is known of columns of numbers; one array of all takes memory."""
     sampled = evenly(rows, min(SAMPLE, max(SAMPLED // max(1, len(names)), 64)))
     result: list[Column] = []
-    for part in slices(len(names), max(1, TOGETHER // max(1, rows))):
-        result += of_numbers(names[part], np.ascontiguousarray(some(part)), sampled, part.start)
+    for chunk in slices(len(names), max(1, TOGETHER // max(1, rows))):
+        result += of_numbers(names[chunk], np.ascontiguousarray(some(chunk)), sampled, chunk.start)
     return result
 
 

@@ -58,7 +58,7 @@ class ReadingOptions:
     @property
     def given(self) -> dict[str, Any]:
         """Those that are neither None nor False."""
-        chosen = {one.name: getattr(self, one.name) for one in fields(ReadingOptions)}
+        chosen = {field.name: getattr(self, field.name) for field in fields(ReadingOptions)}
         return {name: value for name, value in chosen.items() if value is not None and value is not False}
 
     @property
@@ -116,8 +116,8 @@ def slice_text(rows: slice) -> str:
     >>> slice_text(slice(None, 8, 2))
     ':8:2'
     """
-    parts = [rows.start, rows.stop] if rows.step is None else [rows.start, rows.stop, rows.step]
-    return ":".join("" if part is None else str(part) for part in parts)
+    bounds = [rows.start, rows.stop] if rows.step is None else [rows.start, rows.stop, rows.step]
+    return ":".join("" if bound is None else str(bound) for bound in bounds)
 
 
 class Roles(NamedTuple):
@@ -135,8 +135,8 @@ class Roles(NamedTuple):
     @property
     def aside(self) -> list[int]:
         """The columns that are read as they are, not as numbers."""
-        places = (self.id, self.weights, *self.labels.values(), *self.groups.values())
-        return [place for place in places if place is not None]
+        indices = (self.id, self.weights, *self.labels.values(), *self.groups.values())
+        return [index for index in indices if index is not None]
 
 
 def pick_columns(names: Sequence[str], reading: ReadingOptions, source: str) -> Roles:
@@ -163,9 +163,9 @@ def pick_columns(names: Sequence[str], reading: ReadingOptions, source: str) -> 
     id_column = find("id", [reading.id])[0] if reading.id is not None else None
     labels = dict(zip(reading.label_columns, find("label", reading.label_columns), strict=True))
     weights = find("weights", [reading.weights])[0] if reading.weights is not None else None
-    places = list(range(len(names))) if reading.columns is None else find("columns", reading.columns)
+    indices = list(range(len(names))) if reading.columns is None else find("columns", reading.columns)
     out = {*find("drop", reading.drop or ()), *labels.values(), id_column, weights}
-    values = [index for index in places if index not in out]
+    values = [index for index in indices if index not in out]
     groups = {name: position[name] for entry in reading.groups for name in _group_columns(entry, position)}
     return Roles(values, id_column, weights, labels, groups)
 
@@ -184,7 +184,7 @@ def group_column(entry: str, names: Container[str]) -> str | None:
     >>> group_column("a=b=c", {"a", "a=b"})
     'a=b'
     """
-    cuts = [place for place, letter in enumerate(entry) if letter == "="]
+    cuts = [index for index, letter in enumerate(entry) if letter == "="]
     return next((entry[:cut] for cut in reversed(cuts) if entry[:cut] in names), None)
 
 

@@ -106,12 +106,12 @@ class Roles(Members[Role]):
     @property
     def measures(self) -> tuple[str, ...]:
         """Names of the columns that are analysed."""
-        return tuple(one.name for one in self if one.role == "measure")
+        return tuple(role.name for role in self if role.role == "measure")
 
     @property
     def doubtful(self) -> tuple[Role, ...]:
         """The measures that may be none."""
-        return tuple(one for one in self if one.otherwise)
+        return tuple(role for role in self if role.otherwise)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.items))
@@ -172,22 +172,26 @@ def preview_of(data: Any) -> Preview | None:
 
 def roles_of(seen: Preview) -> Roles:
     """Return what each column of a table that was looked at is."""
-    numbers = [one for one in seen.columns if one.sample is not None and one.name != seen.row_names]
-    texts = sum(one.sample is None for one in seen.columns)
-    found = {one.name: _of_text(one, seen.rows) for one in seen.columns if one.sample is None}
+    numbers = [
+        column for column in seen.columns if column.sample is not None and column.name != seen.row_names
+    ]
+    texts = sum(column.sample is None for column in seen.columns)
+    found = {column.name: _of_text(column, seen.rows) for column in seen.columns if column.sample is None}
     few, half = seen.rows < FEWEST, MOST_JUDGED // 2
     judged = [] if few else numbers[:half] + numbers[max(half, len(numbers) - half) :]
     sure, why = (0.5, "is a number") if few else (1.0, IN_MANY)
     rest = numbers if few else numbers[half:-half]
-    found |= {one.name: _constant(one) or Role(one.name, "measure", sure, why) for one in rest}
+    found |= {column.name: _constant(column) or Role(column.name, "measure", sure, why) for column in rest}
     if judged:
-        found |= {one.name: one for one in _judged(judged, features(judged, seen.rows, texts), seen.named)}
-    doubtful = [one for one in found.values() if one.otherwise]
+        found |= {
+            column.name: column for column in _judged(judged, features(judged, seen.rows, texts), seen.named)
+        }
+    doubtful = [column for column in found.values() if column.otherwise]
     if len(doubtful) > max(MOST_DOUBTFUL, len(numbers) // 2):  # they are of one kind, and no exceptions
-        found |= {one.name: replace(one, why="varies freely", otherwise="") for one in doubtful}
+        found |= {column.name: replace(column, why="varies freely", otherwise="") for column in doubtful}
     if seen.row_names is not None and seen.row_names not in found:
         found[seen.row_names] = Role(seen.row_names, "identifier", 1.0, "has another value in every row")
-    return Roles(tuple(found[one.name] for one in seen.columns))
+    return Roles(tuple(found[column.name] for column in seen.columns))
 
 
 def is_date(column: Column) -> bool:
@@ -254,10 +258,10 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
     """Return the roles of columns of numbers: the mean over the trees, and what decided it."""
     trees = _model()
     weights, intercept = trees["names"], float(trees["intercept"])
-    named_so = [named and says for says in telling(one.name for one in columns)]
+    named_so = [named and says for says in telling(column.name for column in columns)]
     scores = [
-        intercept + float(weights[grams(one.name)].sum()) if has_name else 0.0
-        for one, has_name in zip(columns, named_so, strict=True)
+        intercept + float(weights[grams(column.name)].sum()) if has_name else 0.0
+        for column, has_name in zip(columns, named_so, strict=True)
     ]
     X = np.column_stack([facts, scores]).astype(np.float32)
     feature, threshold, right = trees["feature"].astype(np.intp), trees["threshold"], trees["right"]
@@ -273,7 +277,8 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
         node[active] = after
     probabilities = shares[node.reshape(len(X), count)].mean(axis=1)
     found = [
-        _role(*one) for one in zip(columns, X, probabilities, moved.reshape(X.shape), named_so, strict=True)
+        _role(*column)
+        for column in zip(columns, X, probabilities, moved.reshape(X.shape), named_so, strict=True)
     ]
     runs = [j for j, column in enumerate(columns) if _is_unrelated_run(column, facts[j], len(columns))]
     if len(runs) == 1:  # several are measurements without signal
@@ -307,8 +312,8 @@ def _role(
     if doubt <= (DOUBTFUL if named else OUT) or (doubt <= SURE and _has_unit(column)):
         return Role(column.name, "measure", 1 - doubt, "varies freely")
     f = dict(zip(FEATURES, facts.tolist(), strict=True))
-    said = [NAMED[word] for word in tokens(column.name) if word in NAMED] if named else []
-    kind = said[-1] if said else _kind(f, LEARNED[1 + int(np.argmax(probabilities[1:]))])
+    kinds = [NAMED[word] for word in tokens(column.name) if word in NAMED] if named else []
+    kind = kinds[-1] if kinds else _kind(f, LEARNED[1 + int(np.argmax(probabilities[1:]))])
     against = [FEATURES[j] for j in np.argsort(-moved) if moved[j] > 0]
     leading = [name for name in against[:8] if name in EVIDENCE]
     texts = [text(column, f) for name in leading for holds, text in [EVIDENCE[name]] if holds(f[name])]

@@ -240,26 +240,26 @@ class Rows(ABC):
         read = self.table is not None and not self.borrowed and self.free_to_revisit
         return int(getattr(self.in_memory(), "nbytes", 0)) if read else 0
 
-    def at(self, places: Any) -> Any:
+    def at(self, indices: Any) -> Any:
         """Return some rows, in the order of their numbers given, as one array or sparse matrix."""
-        order = np.argsort(places, kind="stable")
-        ascending, taken = np.asarray(places)[order], []
+        order = np.argsort(indices, kind="stable")
+        ascending, taken = np.asarray(indices)[order], []
         for block in self.blocks():
             low, high = np.searchsorted(ascending, [block.rows.start, block.rows.stop])
             if high > low:
                 taken.append(arrays.rows_of(block.values, ascending[low:high] - block.rows.start))
         return arrays.rows_of(arrays.stacked(taken), np.argsort(order, kind="stable"))
 
-    def picked(self, places: npt.NDArray[np.intp]) -> Rows:
+    def picked(self, indices: npt.NDArray[np.intp]) -> Rows:
         """Return some rows, whose numbers rise, as rows of their own; all of them are on this machine."""
         this: Any = self
-        some: Rows = replace(this, values=arrays.rows_of(this.values, places), row_names=None, table=None)
+        some: Rows = replace(this, values=arrays.rows_of(this.values, indices), row_names=None, table=None)
         return some
 
-    def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
+    def take_columns(self, columns: npt.NDArray[np.intp]) -> Any:
         """Return some columns of all rows."""
         values = self.in_memory()
-        return self.xp.take(values, arrays.from_numpy(places, values), axis=1)
+        return self.xp.take(values, arrays.from_numpy(columns, values), axis=1)
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""
@@ -288,12 +288,12 @@ class Rows(ABC):
         >>> float(rows.reduce(lambda block: block.values.sum(), operator.add, rows_per_block=2))
         21.0
         """
-        parts = self._parts(rows_per_block)
-        if len(parts) == 1:
-            return f(self.block(parts[0]))
+        chunks = self._parts(rows_per_block)
+        if len(chunks) == 1:
+            return f(self.block(chunks[0]))
         results: list[R] = []
-        for group in slices(len(parts), IN_FLIGHT):
-            results = [functools.reduce(combine, [*results, *self._each(f, parts[group])])]
+        for group in slices(len(chunks), IN_FLIGHT):
+            results = [functools.reduce(combine, [*results, *self._each(f, chunks[group])])]
         return results[0]
 
     def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
@@ -383,9 +383,9 @@ class Rows(ABC):
         # One row, or a chunk, says nothing about a column.
         empty = "" if self.part or self.shape[0] < 2 else first_few(columns, self.column_text)
         others = where.missing > self.shape[0] * len(columns)
-        said = f"Input X contains NaN: {where.extent(self._place)}."
+        message = f"Input X contains NaN: {where.extent(self._place)}."
         rows, complete = len(where.by_row) < self.shape[0], bool((where.by_column == 0).any())
-        raise MissingValuesError(said, empty=empty, others=others, rows=rows, columns=complete)
+        raise MissingValuesError(message, empty=empty, others=others, rows=rows, columns=complete)
 
     def _place(self, where: tuple[int, int]) -> str:
         row, column = where
@@ -399,13 +399,13 @@ class Rows(ABC):
         n, d = self.shape
         return slices(n, rows_per_block or max(1, BLOCK_BYTES // max(1, d * self.dtype.itemsize)))
 
-    def _each(self, f: Callable[[Block], R], parts: list[slice]) -> list[R]:
+    def _each(self, f: Callable[[Block], R], chunks: list[slice]) -> list[R]:
         """Apply ``f`` to blocks that are made only when their turn comes."""
 
-        def work(part: slice) -> R:
-            return f(self.block(part))
+        def work(chunk: slice) -> R:
+            return f(self.block(chunk))
 
-        return arrays.parallel_map(work, parts, like=self.like)
+        return arrays.parallel_map(work, chunks, like=self.like)
 
 
 class PartState:
@@ -426,13 +426,13 @@ class PartState:
     def __init__(self, rows: Rows, f: Callable[[Rows], Any]) -> None:
         self.rows, self.starts, self.state = rows, np.zeros(1, dtype=np.intp), f(rows)
 
-    def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
+    def ask(self, f: Callable[..., R], *arguments: Sequence[Any]) -> list[R]:
         """Return ``f`` of every part, of its state, and of its entries in other lists."""
-        return [f(self.rows, self.state, *(some[0] for some in own))]
+        return [f(self.rows, self.state, *(some[0] for some in arguments))]
 
-    def update(self, f: Callable[..., Any], *own: Sequence[Any]) -> None:
+    def update(self, f: Callable[..., Any], *arguments: Sequence[Any]) -> None:
         """Replace the state of every part by what ``f`` returns."""
-        (self.state,) = self.ask(f, *own)
+        (self.state,) = self.ask(f, *arguments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,8 +463,8 @@ class Holes:
         cls, of_rows: npt.NDArray[np.intp], by_column: npt.NDArray[np.intp], start: int = 0
     ) -> Holes:
         """Return the holes of rows from one on, by the number of NaN in each row and column."""
-        places = np.flatnonzero(of_rows)
-        return cls(dict(zip((start + places).tolist(), of_rows[places].tolist(), strict=True)), by_column)
+        indices = np.flatnonzero(of_rows)
+        return cls(dict(zip((start + indices).tolist(), of_rows[indices].tolist(), strict=True)), by_column)
 
     @property
     def missing(self) -> int:
@@ -476,12 +476,12 @@ class Holes:
         """Rows that hold nothing but NaN."""
         return [row for row, count in self.by_row.items() if count == len(self.by_column)]
 
-    def extent(self, place: Callable[[tuple[int, int]], str]) -> str:
+    def extent(self, describe: Callable[[tuple[int, int]], str]) -> str:
         """Say how many entries are missing and where the first ones are."""
         columns = int((self.by_column > 0).sum())
         if self.missing == 1:
-            return place(self.first[0])
-        shown = "; ".join(map(place, self.first))
+            return describe(self.first[0])
+        shown = "; ".join(map(describe, self.first))
         more = " and more" if self.missing > len(self.first) else ""
         empty = len(self.empty)
         without = f" ({empty:,} without any value)" if empty and len(self.by_column) > 1 else ""
@@ -521,10 +521,10 @@ def require_magnitudes(rows: Rows, columns: npt.NDArray[np.intp] | None = None) 
         if not values.shape[0]:
             return out
         if sparse.issparse(values):
-            place = np.full(rows.shape[1], -1)
-            place[columns] = np.arange(len(columns))
-            place = place[values.indices]
-            np.maximum.at(out, place[place >= 0], np.abs(values.data[place >= 0]))
+            position = np.full(rows.shape[1], -1)
+            position[columns] = np.arange(len(columns))
+            position = position[values.indices]
+            np.maximum.at(out, position[position >= 0], np.abs(values.data[position >= 0]))
             return out
         xp = arrays.namespace(values)
         if len(columns) < rows.shape[1]:

@@ -173,8 +173,8 @@ class Scan(reading.ReadingOptions):
     @property
     def repeatable(self) -> bool:
         """Whether it can be read more than once, as a stream or a pipe cannot."""
-        place = self._place
-        return isinstance(place, tuple) or (isinstance(place, Location) and place.is_stored)
+        source = self._place
+        return isinstance(source, tuple) or (isinstance(source, Location) and source.is_stored)
 
     def preview(self, most: int | None = None) -> Preview | None:
         """Look at the columns before any has a use; None for pictures.
@@ -189,16 +189,16 @@ class Scan(reading.ReadingOptions):
         Preview or None
             The columns, without their values.
         """
-        place = self._place
-        if isinstance(place, Location | tuple):
-            return preview(place, self.options, most)
-        if not place.seekable():
-            place = io.BytesIO(place.read())
+        source = self._place
+        if isinstance(source, Location | tuple):
+            return preview(source, self.options, most)
+        if not source.seekable():
+            source = io.BytesIO(source.read())
             for name in ("path", "_place"):
-                object.__setattr__(self, name, place)
-        begin = place.tell()
-        result = preview(place, self.options, most)
-        place.seek(begin)
+                object.__setattr__(self, name, source)
+        begin = source.tell()
+        result = preview(source, self.options, most)
+        source.seek(begin)
         return result
 
     def open(self, limit: int | None, expected: Expected | None = None) -> Table:
@@ -219,10 +219,13 @@ class Scan(reading.ReadingOptions):
         """
         table = choose(self._place, self.options, self._labels, limit, expected)
         key = getattr(self._place, "key", None)
-        asked, lasting = _asked(table.origin.reading, self._labels), _lasting(table, key)
-        own = {name: self.options.given[name] for name in reading.OWN if name in self.options.given}
-        own = {name: reading.slice_text(one) if isinstance(one, slice) else one for name, one in own.items()}
-        return replace(table, origin=replace(table.origin, asked=asked, reading=lasting, own=own))
+        options, lasting = _asked(table.origin.reading, self._labels), _lasting(table, key)
+        given = {name: self.options.given[name] for name in reading.OWN if name in self.options.given}
+        given = {
+            name: reading.slice_text(value) if isinstance(value, slice) else value
+            for name, value in given.items()
+        }
+        return replace(table, origin=replace(table.origin, asked=options, reading=lasting, own=given))
 
     def read(self, expected: Expected | None = None) -> Table:
         """Read the chosen part into memory.
@@ -264,13 +267,13 @@ def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
         return locate(os.fsdecode(path))
     if hasattr(path, "read"):
         return path  # type: ignore[no-any-return]
-    if not isinstance(path, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in path):
+    if not isinstance(path, list | tuple) or not all(isinstance(item, str | os.PathLike) for item in path):
         what = f"path is a {type(path).__name__}. Allowed are a path, a list of paths of pictures"
         hint = "Arrays and frames need no scan: pass them to fit as they are."
         raise InputTypeError(f"{what}, and a binary file.", hint)
     if not path:
         raise ParameterError("path", path, "names no picture", "Give at least one path.")
-    return tuple(locate(os.fsdecode(one)).path for one in path)
+    return tuple(locate(os.fsdecode(item)).path for item in path)
 
 
 def _check_rows(rows: Any) -> slice | None:
@@ -282,7 +285,7 @@ def _check_rows(rows: Any) -> slice | None:
         match = re.fullmatch(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?", rows, re.ASCII)
         if match is None:
             raise ParameterError("rows", rows, "is not understood", how)
-        rows = slice(*(None if part is None else int(part) for part in match.groups()))
+        rows = slice(*(None if bound is None else int(bound) for bound in match.groups()))
     if not isinstance(rows, slice):
         raise InputTypeError(f"rows is a {type(rows).__name__}.", f"{how} A slice is allowed too.")
     if rows.step is not None:
@@ -295,7 +298,7 @@ def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
         return None
     if isinstance(names, str):
         # A name that contains a comma can be quoted, as in the file itself.
-        names = [one.strip() for one in next(csv.reader([names], skipinitialspace=True), [])]
+        names = [name.strip() for name in next(csv.reader([names], skipinitialspace=True), [])]
     if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
         raise ParameterError(name, names, "holds no names", f'Give some, such as {name}="a,b".')
     return tuple(names)
@@ -338,7 +341,7 @@ def _as_texts(entries: Any) -> Any:
     """Write numbers among entries as text, and those of columns as COLUMN=VALUE; names are checked later."""
     if isinstance(entries, Mapping):
         lists = {name: [some] if isinstance(some, str) else _as_texts(some) for name, some in entries.items()}
-        return [f"{name}={one}" for name, some in lists.items() for one in some or ()]
+        return [f"{name}={value}" for name, some in lists.items() for value in some or ()]
     if entries is None or isinstance(entries, str):
         return entries
     entries = entries.tolist() if hasattr(entries, "tolist") else entries
@@ -407,8 +410,8 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
         options["missing"] = None
     if not isinstance(options["labels_from"], str):
         options["labels_from"] = None
-    given = {name: value for name, value in options.items() if value is not None and value is not False}
-    return {name: _plain(value) for name, value in given.items()}
+    chosen = {name: value for name, value in options.items() if value is not None and value is not False}
+    return {name: _plain(value) for name, value in chosen.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -509,8 +512,8 @@ def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
         name.place = f"{source}, line {number}"
         if name in entries:
             first = entries[name].place.rpartition(" ")[2]
-            said = f"{name.place}: {name!r} is in line {first} already."
-            raise ParameterError("columns", problem=said, hint="Name it once.")
+            problem = f"{name.place}: {name!r} is in line {first} already."
+            raise ParameterError("columns", problem=problem, hint="Name it once.")
         if name:
             entries[name] = name
     if not entries:

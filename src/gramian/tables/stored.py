@@ -126,35 +126,35 @@ class StoredRows(Rows):
     def cut(self, rows: slice, columns: slice) -> Any:
         return np.asarray(self[rows, columns]).astype(self.dtype, copy=False)
 
-    def at(self, places: Any) -> Any:
-        rows = [slice(row, row + 1) for row in np.asarray(places).tolist()]
+    def at(self, indices: Any) -> Any:
+        rows = [slice(row, row + 1) for row in np.asarray(indices).tolist()]
         return np.concatenate([self.cut(row, slice(None)) for row in rows])
 
-    def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
-        return self.mapped(lambda rows: rows.map(lambda block: block.values[:, places]), len(places))
+    def take_columns(self, columns: npt.NDArray[np.intp]) -> Any:
+        return self.mapped(lambda rows: rows.map(lambda block: block.values[:, columns]), len(columns))
 
     def derived(self, kind: type[DerivedRows], **changes: Any) -> DerivedRows:
         """Return rows that are computed from these when they are read."""
-        own = {field.name: getattr(self, field.name) for field in fields(StoredRows)}
-        return kind(**own | {"base": self, "shape": self.shape, "passes": Passes()} | changes)
+        attributes = {field.name: getattr(self, field.name) for field in fields(StoredRows)}
+        return kind(**attributes | {"base": self, "shape": self.shape, "passes": Passes()} | changes)
 
     def picked(
-        self, places: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
+        self, indices: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
     ) -> StoredRows:
         """Return some rows, which rise, or some columns in the order given, without reading them."""
         n, d = self.shape
-        every = places is None or (isinstance(places, range) and places == range(n))
+        every = indices is None or (isinstance(indices, range) and indices == range(n))
         if every and (columns is None or list(columns) == list(range(d))):
             return self
-        changes: dict[str, Any] = {"row_names": None, "table": None, "rows": None if every else places}
+        changes: dict[str, Any] = {"row_names": None, "table": None, "rows": None if every else indices}
         if columns is not None:
             changes |= {"columns": np.asarray(columns), "speed": self.speed * len(columns) / d}
             changes |= {"cuts_columns": False, "picture_shape": None}
         if self.skips_zeros:
             indptr: Any = self.indptr  # type: ignore[attr-defined]
-            lengths = np.diff(indptr) if every else np.diff(indptr)[np.asarray(places)]
+            lengths = np.diff(indptr) if every else np.diff(indptr)[np.asarray(indices)]
             changes["indptr"] = np.concatenate([[0], np.cumsum(lengths)])
-        shape = n if places is None else len(places), d if columns is None else len(columns)
+        shape = n if indices is None else len(indices), d if columns is None else len(columns)
         return self.derived(DerivedSparse if self.skips_zeros else DerivedRows, shape=shape, **changes)
 
     def filled(self, means: npt.NDArray[Any]) -> StoredRows:
@@ -317,12 +317,12 @@ class FileRows(StoredRows):
         return replace(self, shape=self.shape[::-1], fortran=not self.fortran, picture_shape=None)
 
     def picked(
-        self, places: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
+        self, indices: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
     ) -> StoredRows:
-        if columns is not None or self.fortran or not isinstance(places, range) or places.step != 1:
-            return super().picked(places, columns)
-        offset = self.offset + places.start * self.shape[1] * self.kind.itemsize
-        return replace(self, shape=(len(places), self.shape[1]), offset=offset)
+        if columns is not None or self.fortran or not isinstance(indices, range) or indices.step != 1:
+            return super().picked(indices, columns)
+        offset = self.offset + indices.start * self.shape[1] * self.kind.itemsize
+        return replace(self, shape=(len(indices), self.shape[1]), offset=offset)
 
     def read(self, rows: slice, columns: slice) -> npt.NDArray[Any]:
         shape = max(0, rows.stop - rows.start), max(0, columns.stop - columns.start)
@@ -343,11 +343,11 @@ class FileRows(StoredRows):
         for line, values in enumerate(out, first):
             self._fill(values, (line * length + left) * size, rows)
 
-    def _fill(self, values: npt.NDArray[Any], place: int, rows: slice) -> None:
+    def _fill(self, values: npt.NDArray[Any], position: int, rows: slice) -> None:
         view, done = memoryview(values).cast("B"), 0  # type: ignore[arg-type]
         file = self.file.number
         while done < len(view):
-            read = os.preadv(file, [view[done:]], self.offset + place + done)
+            read = os.preadv(file, [view[done:]], self.offset + position + done)
             if not read:
                 why = f"{self._block(rows)} are not there: the file was cut off while it was read."
                 raise FileError(why, "Copy it again.")
@@ -610,14 +610,14 @@ class FileSparseRows(StoredSparseRows):
         wrong = indptr.shape != (shape[0] + 1,) or ends != [0, len(values)]
         if wrong or len(values) != len(indices) or lengths.min(initial=0) < 0:
             raise FileError(f"{source} is damaged: its indptr does not fit its data. Write it again.")
-        resident = indptr.nbytes + sum(getattr(one, "resident_bytes", 0) for one in (values, indices))
+        resident = indptr.nbytes + sum(getattr(array, "resident_bytes", 0) for array in (values, indices))
         facts = {"source": source, "note": note, "resident_bytes": resident, "dtype": np.dtype(values.dtype)}
         return cls(shape=shape, indptr=indptr, indices=indices, values=values, **facts)
 
     def read(self, rows: slice, columns: slice) -> sparse.csr_matrix:
         """Return consecutive rows in float64."""
         first, last = self.indptr[[rows.start, rows.stop]].tolist()
-        data, indices = (np.ravel(one[first:last]) for one in (self.values, self.indices))
+        data, indices = (np.ravel(array[first:last]) for array in (self.values, self.indices))
         indices = indices.astype(np.int32 if self.shape[1] < 2**31 else np.int64, copy=False)
         if indices.size and not 0 <= indices.min() <= indices.max() < self.shape[1]:
             wrong = indices.min() if indices.min() < 0 else indices.max()
@@ -727,8 +727,8 @@ class Spool:
         wider = np.result_type(self.dtype, values.dtype)
         if wider != self.dtype:
             before, self.dtype, self.n_rows, self._file = self.rows(), wider, 0, self._nameless()
-            for part in row_slices(before):
-                self._add(before[part].reshape(-1, *self._width))
+            for chunk in row_slices(before):
+                self._add(before[chunk].reshape(-1, *self._width))
         values = np.ascontiguousarray(values, dtype=self.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             self.finite = self.finite and bool(np.isfinite(values.sum(dtype=np.float64)))
@@ -749,19 +749,19 @@ class Spool:
         return FileError(f"{what} {self.folder}: {why}.{needed}", hint)
 
 
-def columns_taken(values: Any, places: Sequence[int]) -> Any:
+def columns_taken(values: Any, columns: Sequence[int]) -> Any:
     """Return some columns of a table, in memory or stored, in this order.
 
     Those of an array that is read directly are copied, so that no pass reads the others.
     """
     if not isinstance(values, StoredRows):
-        return values[:, places] if sparse.issparse(values) else np.take(values, places, axis=1)
-    picked = values.picked(columns=places)
+        return values[:, columns] if sparse.issparse(values) else np.take(values, columns, axis=1)
+    picked = values.picked(columns=columns)
     if picked is values or not isinstance(values, FileRows):
         return picked
     spool = Spool(values.source, picked.nbytes)
-    for part in track(row_slices(values), f"part of {values.source}"):
-        spool.append(picked[part])
+    for chunk in track(row_slices(values), f"part of {values.source}"):
+        spool.append(picked[chunk])
     return spool.rows()
 
 
@@ -770,9 +770,9 @@ def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> Any:
     return values.picked(rows) if isinstance(values, StoredRows) else values[rows]
 
 
-def column_of(values: Any, place: int) -> npt.NDArray[Any]:
+def column_of(values: Any, column: int) -> npt.NDArray[Any]:
     """Return a column of a table, in memory or stored."""
-    blocks = (values[rows, place : place + 1] for rows in row_slices(values))
+    blocks = (values[rows, column : column + 1] for rows in row_slices(values))
     return np.concatenate([np.ravel(dense(block)) for block in blocks])
 
 
@@ -797,5 +797,5 @@ def _in_memory(folder: str) -> bool:
         mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
     except OSError:
         return False
-    above = [(len(place), kind) for place, kind in mounts if path.is_relative_to(place)]
+    above = [(len(mount), kind) for mount, kind in mounts if path.is_relative_to(mount)]
     return max(above, default=(0, ""))[1] in ("tmpfs", "ramfs")

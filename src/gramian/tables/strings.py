@@ -111,9 +111,9 @@ def typed(columns: Sequence[Any], na_values: Sequence[str]) -> list[Any]:
     """
     result = as_numbers(columns, na_values)
     # The type of each takes time; of many columns the first may name rows.
-    for place, values in enumerate(result if len(columns) <= _MANY else result[:1]):
+    for index, values in enumerate(result if len(columns) <= _MANY else result[:1]):
         if pa.types.is_floating(values.type):
-            result[place] = _whole(columns[place], values, na_values)
+            result[index] = _whole(columns[index], values, na_values)
     return result
 
 
@@ -169,7 +169,7 @@ def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | No
     """
     with suppress(pa.ArrowInvalid):  # one call for all columns: rows may have many thousand fields
         values, count = numbers(columns, na_values, comma), len(columns[0]) if columns else 0
-        return [values.slice(place * count, count) for place in range(len(columns))]
+        return [values.slice(index * count, count) for index in range(len(columns))]
     result = []
     for column in columns:
         try:
@@ -301,7 +301,7 @@ def marks(column: Any, na_values: Sequence[str] = ()) -> dict[str, int]:
     """
     text = _cleaned(column, na_values).drop_null()
     odd = text.filter(pc.invert(like_number(text)))
-    counts = {str(one["values"]): one["counts"] for one in odd.value_counts().to_pylist()}
+    counts = {str(counted["values"]): counted["counts"] for counted in odd.value_counts().to_pylist()}
     few = 2 * len(odd) < len(text) and len(counts) <= _MOST_MARKS
     return counts if few and not any(re.search(r"\d", mark) for mark in counts) else {}
 
@@ -343,7 +343,7 @@ def slips(fields: Any, na_values: Sequence[str] = (), comma: str | None = None) 
     text, (pattern, _) = _cleaned(fields, na_values), _COMMAS.get(comma or "", (cells.PLAIN, ""))
     first, count = text.slice(0, _FIRST).drop_null(), len(text) - text.null_count
     quantities = all(
-        (cells.slip(one) or ("", ""))[1] for one in first.to_pylist()
+        (cells.slip(text) or ("", ""))[1] for text in first.to_pylist()
     )  # most text is none at once
     if count < 3 or not (quantities or pc.mean(like_number(first)).as_py() > 0.5):
         return None
@@ -420,30 +420,32 @@ def bare(fields: Any, na_values: Sequence[str] = (), *, later: bool = True) -> B
         return None
     column = _cleaned(fields, na_values)
     there = column.drop_null()
-    parts = pc.extract_regex(there, cells.DRESSED)
-    if parts.null_count or not len(there):
+    matched = pc.extract_regex(there, cells.DRESSED)
+    if matched.null_count or not len(there):
         return None
-    part = {name: parts.field(name) for name in re.findall(r"\?P<(\w+)>", cells.DRESSED)}
-    bracketed = pc.equal(part["open"], "(")
-    if pc.any(pc.xor(bracketed, pc.equal(part["close"], ")"))).as_py():
+    field = {name: matched.field(name) for name in re.findall(r"\?P<(\w+)>", cells.DRESSED)}
+    bracketed = pc.equal(field["open"], "(")
+    if pc.any(pc.xor(bracketed, pc.equal(field["close"], ")"))).as_py():
         return None
-    units = pc.binary_join_element_wise(part["before"], part["inside"], part["after"], "")
+    units = pc.binary_join_element_wise(field["before"], field["inside"], field["after"], "")
     kinds = set(pc.unique(units).to_pylist())
     # 0 has the same size in every unit.
-    zeros = _all(pc.match_substring_regex(part["digits"].filter(pc.equal(units, "")), "^[0.,]*$"))
+    zeros = _all(pc.match_substring_regex(field["digits"].filter(pc.equal(units, "")), "^[0.,]*$"))
     if len(kinds - {""}) > 1 or ("" in kinds and kinds & {"%", "‰"} and not zeros):
         return None
-    signs = pc.binary_join_element_wise(part["sign"], part["minus"], "")
+    signs = pc.binary_join_element_wise(field["sign"], field["minus"], "")
     negative = pc.or_(bracketed, pc.match_substring_regex(signs, "[-\u2212\u2013]"))
-    digits = pc.replace_substring_regex(part["digits"], cells.GROUP, "")
+    digits = pc.replace_substring_regex(field["digits"], cells.GROUP, "")
     numbers = pc.if_else(negative, pc.binary_join_element_wise("-", digits, ""), digits)
     limits = pc.replace_substring_regex(
-        pc.replace_substring_regex(part["limit"], "[<≤].*", "<"), "[>≥].*", ">"
+        pc.replace_substring_regex(field["limit"], "[<≤].*", "<"), "[>≥].*", ">"
     )
-    said = {"parentheses"} if pc.any(bracketed).as_py() else set()
-    said |= {"groups"} if pc.any(pc.match_substring_regex(part["digits"], cells.GROUP)).as_py() else set()
+    conventions = {"parentheses"} if pc.any(bracketed).as_py() else set()
+    conventions |= (
+        {"groups"} if pc.any(pc.match_substring_regex(field["digits"], cells.GROUP)).as_py() else set()
+    )
     numbers, limits = (_spread(some, column) for some in (numbers, limits))
-    return Bare(numbers, limits, "".join(kinds - {""}), frozenset(said))
+    return Bare(numbers, limits, "".join(kinds - {""}), frozenset(conventions))
 
 
 def _spread(values: Any, column: Any) -> Any:
@@ -496,21 +498,21 @@ def dates(column: Any) -> tuple[Any, str] | None:
     first = there.slice(0, _FIRST)
     if not len(first) or not all(map(cells.is_date, first.to_pylist())):
         return None
-    iso, unclear, parts = there, "", pc.extract_regex(there, cells.DAY)
-    if not parts.null_count:
-        part = {name: parts.field(name) for name in re.findall(r"\?P<(\w+)>", cells.DAY)}
-        signs = set(pc.unique(part["sign"]).to_pylist()) - {None}
+    iso, unclear, matched = there, "", pc.extract_regex(there, cells.DAY)
+    if not matched.null_count:
+        field = {name: matched.field(name) for name in re.findall(r"\?P<(\w+)>", cells.DAY)}
+        signs = set(pc.unique(field["sign"]).to_pylist()) - {None}
         if len(signs) > 1:
             return None
-        one, two = (int(pc.max(_small(part[name])).as_py() or 0) for name in ("one", "two"))
-        unclear = str(first[0]) if signs == {"/"} and max(one, two) <= 12 and one + two > 0 else ""
-        month, day = ("one", "two") if signs == {"/"} and one <= 12 else ("two", "one")
-        century = pc.if_else(pc.less(_small(part["last"]), cells.CENTURY), "20", "19")
-        short = pc.equal(pc.utf8_length(part["last"]), 2)
-        year = pc.if_else(short, _join(century, part["last"]), part["last"])
-        days = (_join(part["month"], part[month]), _join(part["day"], part[day]))
-        iso = _join(_join(part["year"], year), *(pc.utf8_lpad(one, 2, "0") for one in days), by="-")
-        clock = pc.replace_substring_regex(pc.utf8_trim(part["time"], " T"), r"^(\d:)", r"0\1")
+        value, two = (int(pc.max(_small(field[name])).as_py() or 0) for name in ("one", "two"))
+        unclear = str(first[0]) if signs == {"/"} and max(value, two) <= 12 and value + two > 0 else ""
+        month, day = ("one", "two") if signs == {"/"} and value <= 12 else ("two", "one")
+        century = pc.if_else(pc.less(_small(field["last"]), cells.CENTURY), "20", "19")
+        short = pc.equal(pc.utf8_length(field["last"]), 2)
+        year = pc.if_else(short, _join(century, field["last"]), field["last"])
+        days = (_join(field["month"], field[month]), _join(field["day"], field[day]))
+        iso = _join(_join(field["year"], year), *(pc.utf8_lpad(value, 2, "0") for value in days), by="-")
+        clock = pc.replace_substring_regex(pc.utf8_trim(field["time"], " T"), r"^(\d:)", r"0\1")
         iso = pc.utf8_rtrim(_join(iso, clock, by=" "), " ")
     values = _cast(iso, (pa.date32(), pa.timestamp("s")), None)
     return None if values is None else (_spread(values, column), unclear)

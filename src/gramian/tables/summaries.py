@@ -58,12 +58,12 @@ def odd_rows(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str, st
     flagged = np.isin(np.arange(n), [row for rows in named.values() for row in rows])
     if not named or len(named) > MOST or 2 * flagged.sum() > n:
         return ()
-    X = np.array([one.cast(pa.float64(), safe=False) for one in numbers]).T
+    X = np.array([item.cast(pa.float64(), safe=False) for item in numbers]).T
     cases = np.flatnonzero(np.isfinite(X).any(axis=1) & ~flagged)
     texts = [text for (_, text), rows in named.items() for _ in rows]
     controls, sums = (sum(_is(text, pattern) for text in texts) for pattern in (CONTROL, NAMED))
     result, covered = list[tuple[str, str, str]](), set[int]()
-    for (at, text), rows in sorted(named.items(), key=lambda one: -len(one[1])):  # few names of many rows
+    for (at, text), rows in sorted(named.items(), key=lambda item: -len(item[1])):  # few names of many rows
         why, summed = "", [_sum_of(X, row, cases) for row in rows if not _is(text, BESIDE)]
         end = len(rows) == 1 and len(cases) > 0 and not cases[0] < rows[0] < cases[-1]
         if _is(text, CONTROL) and controls > 1:

@@ -80,14 +80,14 @@ class Genome:
     @cached_property
     def places(self) -> dict[str, int]:
         """The place of each variant in the file."""
-        return {name: place for place, name in enumerate(self.names)}
+        return {name: index for index, name in enumerate(self.names)}
 
     @cached_property
     def autosomal(self) -> npt.NDArray[np.bool_]:
         """Whether everybody has two copies of a variant: sex chromosomes are known by their human names."""
         every = self.chromosomes.tolist()
-        known = {one: one.upper().removeprefix("CHR") not in OTHER for one in set(every)}
-        return np.fromiter(map(known.__getitem__, every), bool, len(every))
+        is_autosome = {name: name.upper().removeprefix("CHR") not in OTHER for name in set(every)}
+        return np.fromiter(map(is_autosome.__getitem__, every), bool, len(every))
 
 
 # No chromosome, sex chromosomes and mitochondria, as PLINK numbers and names those of humans.
@@ -253,15 +253,15 @@ class Expected:
             If one is not there.
         """
         names = self.names or ()
-        known = set(names)
-        where = {name: place for place, name in enumerate(available)}
+        fitted_names = set(names)
+        where = {name: index for index, name in enumerate(available)}
         missing = [name for name in names if name not in where]
         if missing:
             why = f"The columns of {source} lack {listed(missing)}, which the model was fitted on."
             raise DataError(f"{why} Expected: {first_few(names)}.", advice)
         results = [where[name] for name in names]
         notes: list[str] = []
-        if others := [name for name in available if name not in known]:
+        if others := [name for name in available if name not in fitted_names]:
             unknown = "that the model was not fitted on"
             extra = counted(len(others), f"column {unknown} was", f"columns {unknown} were")
             notes.append(f"{extra} left out: {listed(others)}")

@@ -69,8 +69,8 @@ def as_expected(table: Table, expected: Expected, unmatched: str | None = None) 
     names = table.feature_names
     if expected.names is None or names is None or names == expected.names:
         return table
-    places, notes = expected.places(names, table.source)
-    values = stored.columns_taken(table.values, places)
+    indices, notes = expected.places(names, table.source)
+    values = stored.columns_taken(table.values, indices)
     return replace(table, values=values, feature_names=expected.names, notes=(*table.notes, *notes))
 
 
@@ -81,7 +81,7 @@ AMBIGUOUS = ({"A", "T"}, {"C", "G"})
 
 
 def recoded(
-    places: npt.NDArray[np.intp], swapped: npt.NDArray[np.bool_], values: npt.NDArray[Any], *_: slice
+    indices: npt.NDArray[np.intp], swapped: npt.NDArray[np.bool_], values: npt.NDArray[Any], *_: slice
 ) -> npt.NDArray[Any]:
     """Return columns at places, 2 - x where swapped, NaN where missing.
 
@@ -90,9 +90,9 @@ def recoded(
     >>> recoded(np.array([1, 0, -1]), np.array([False, True, False]), np.array([[0.0, 2.0]]))
     array([[ 2.,  2., nan]])
     """
-    result = np.full((len(values), len(places)), np.nan, dtype=values.dtype)
-    there = places >= 0
-    result[:, there] = values[:, places[there]]
+    result = np.full((len(values), len(indices)), np.nan, dtype=values.dtype)
+    there = indices >= 0
+    result[:, there] = values[:, indices[there]]
     result[:, swapped] = 2 - result[:, swapped]
     return result
 
@@ -109,10 +109,10 @@ def in_fitted_alleles(table: Table, expected: Expected, unmatched: str | None) -
         For such columns, unless they are left out; always if no other is there.
     """
     names, alleles, leave_out = expected.names or (), expected.alleles, leaves_out(unmatched, expected)
-    counted_here = {name: one for name, (one, _) in (table.alleles or {}).items()}
+    counted_here = {name: allele for name, (allele, _) in (table.alleles or {}).items()}
     if table.feature_names == names and counted_here == alleles:
         return table  # as most are, and those that were looked at before
-    where = {name: place for place, name in enumerate(table.feature_names or ())}
+    where = {name: index for index, name in enumerate(table.feature_names or ())}
     absent = [name for name in names if name not in where]
     swapped, unclear = _other_alleles(table, [name for name in names if name in where], alleles)
     if unclear and not leave_out:
@@ -127,9 +127,9 @@ def in_fitted_alleles(table: Table, expected: Expected, unmatched: str | None) -
         return table  # whose columns are compared by name
     if not (swapped or unclear or absent):
         return table
-    places = np.array([-1 if name in unclear else where.get(name, -1) for name in names], dtype=np.intp)
+    indices = np.array([-1 if name in unclear else where.get(name, -1) for name in names], dtype=np.intp)
     flips = np.isin(np.array(names, dtype=object), swapped)
-    f, values, shape = partial(recoded, places, flips), table.values, (len(table.values), len(names))
+    f, values, shape = partial(recoded, indices, flips), table.values, (len(table.values), len(names))
     if isinstance(values, stored.StoredRows):
         values = values.derived(stored.DerivedRows, f=f, shape=shape, cuts_columns=False, finite=None)
     else:
@@ -148,13 +148,13 @@ def _other_alleles(
     """Return variants that count the allele that the model does not, and of which nobody can tell."""
     swapped, unclear = list[str](), dict[str, str]()
     for name in names:
-        wanted, (one, other) = fitted.get(name), (table.alleles or {}).get(name, ("", ""))
-        if wanted is None or one == wanted or (not one and other != wanted):
+        wanted, (here, other) = fitted.get(name), (table.alleles or {}).get(name, ("", ""))
+        if wanted is None or here == wanted or (not here and other != wanted):
             continue
-        if other == wanted and {one, other} not in AMBIGUOUS:
+        if other == wanted and {here, other} not in AMBIGUOUS:
             swapped.append(name)
         else:
-            unclear[name] = f"{name!r} ({one or '0'}/{other or '0'}, fitted {wanted})"
+            unclear[name] = f"{name!r} ({here or '0'}/{other or '0'}, fitted {wanted})"
     return swapped, unclear
 
 
@@ -170,8 +170,8 @@ def _said_of_alleles(
     many = counted(len(swapped), "variant counts", "variants count")
     notes = [f"{many} the other allele and became 2 - x: {listed(swapped)}"] if swapped else []
     missing = [
-        f"{counted(len(some), one, several)} as missing, of {len(names):,}: {listed(some)}"
-        for one, several, some in (
+        f"{counted(len(some), single, several)} as missing, of {len(names):,}: {listed(some)}"
+        for single, several, some in (
             ("variant of unclear allele counts", "variants of unclear allele count", unclear),
             ("absent variant counts", "absent variants count", absent),
         )
@@ -258,8 +258,8 @@ def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: sl
         block.sum_duplicates()
     numbers = block.data if sparse.issparse(block) else block
     if (numbers <= 0 if kind in OF_POSITIVE else numbers < 0).any():
-        places = (block <= 0 if kind in OF_POSITIVE else block < 0).nonzero()
-        i, j = min(zip(*(place.tolist() for place in places), strict=True))
+        invalid = (block <= 0 if kind in OF_POSITIVE else block < 0).nonzero()
+        i, j = min(zip(*(axis.tolist() for axis in invalid), strict=True))
         row, column = row_text(rows_of_table(table), (rows.start or 0) + i), (columns.start or 0) + j
         needs, advice = "numbers of at least 0", "If it is no count, leave out transform or the column"
         if kind in OF_POSITIVE:
@@ -381,7 +381,7 @@ def _with_calls(table: Table, holes: Holes) -> tuple[Table, Holes | None]:
         return table, holes
     empty = np.flatnonzero(~called).tolist()
     were = counted(len(empty), "variant without any call was", "variants without any call were")
-    note = f"{were} left out: {first_few(empty, lambda place: repr(names[place]))}"
+    note = f"{were} left out: {first_few(empty, lambda column: repr(names[column]))}"
     table = _with_columns(table, np.flatnonzero(called), note)
     return table, _holes(table)
 
@@ -393,14 +393,18 @@ def without_marks(table: Table, na_values: Sequence[str]) -> Table:
     """
     values, hint = table.values, "Leave it out."
     names = table.feature_names or tuple(map(str, table.column_numbers or range(values.shape[1])))
-    asked = [one for one in na_values if not isinstance(one, Remembered) or _is_float(one.rpartition("=")[2])]
-    every, single = na_values_of(asked, names, table.source)
+    requested = [
+        value
+        for value in na_values
+        if not isinstance(value, Remembered) or _is_float(value.rpartition("=")[2])
+    ]
+    every, single = na_values_of(requested, names, table.source)
     marks = {None: every} | single
     if not all(map(_is_float, itertools.chain(*marks.values()))):
         problem = f"does not apply to {table.source}, which holds no text"
         raise ParameterError("na_values", allowed=problem, hint=hint)
     if not isinstance(values, np.ndarray):
-        if all(isinstance(one, Remembered) for one in asked):
+        if all(isinstance(value, Remembered) for value in requested):
             return table
         problem = f"needs the numbers in memory, but {table.source} is too large or sparse"
         raise ParameterError("na_values", allowed=problem, hint=hint)
@@ -646,22 +650,22 @@ def rows_named(table: Table, entries: Sequence[str], parameter: str) -> npt.NDAr
     """
     n = table.values.shape[0]
     rows = np.zeros(n, dtype=bool)
-    places, known = _places_of_rows(table), {**table.groups, **table.metadata}
+    find_rows, available = _places_of_rows(table), {**table.groups, **table.metadata}
     if table.labels is not None:
-        known[table.label_name or "label"] = table.labels
-    columns = {*known, *(table.feature_names or ())}
+        available[table.label_name or "label"] = table.labels
+    columns = {*available, *(table.feature_names or ())}
     for entry in entries:
-        if found := places(entry):
+        if found := find_rows(entry):
             rows[found] = True
         elif (column := group_column(entry, columns)) is not None:
-            values = known.get(column)
+            values = available.get(column)
             if values is None:
                 values = stored.column_of(table.flat, (table.feature_names or ()).index(column))
             rows |= _rows_with(values, entry, column, table, parameter)
         elif table.labels is not None and (of_label := table.labels.astype(np.str_) == entry).any():
             rows |= of_label
         else:
-            raise _unknown(entry, table, known, parameter)
+            raise _unknown(entry, table, available, parameter)
     return rows
 
 
@@ -694,10 +698,10 @@ def _rows_with(
         except ValueError:
             rows = np.zeros(len(values), dtype=bool)
     if not rows.any():
-        present = [_text(one) for one in np.unique(values).tolist() if one == one]
+        present = [_text(value) for value in np.unique(values).tolist() if value == value]
         problem = f"names no row: {column!r} of {table.source} has no such value"
         near = difflib.get_close_matches(value, present[:SEARCHED], n=3)
-        hint = f"Did you mean {listed(f'{column}={one}' for one in near)}?"
+        hint = f"Did you mean {listed(f'{column}={value}' for value in near)}?"
         raise ParameterError(parameter, entry, problem, hint if near else f"It has {listed(present)}.")
     return np.asarray(rows)
 
@@ -706,11 +710,11 @@ def _text(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _unknown(entry: str, table: Table, known: Any, parameter: str) -> ParameterError:
+def _unknown(entry: str, table: Table, available: Any, parameter: str) -> ParameterError:
     """Return the error for what is neither a row nor a column."""
     column, equals, value = entry.partition("=")
-    columns = [*known, *(table.feature_names or ())]
-    near = [f"{one}={value}" for one in difflib.get_close_matches(column, columns)] if equals else []
+    columns = [*available, *(table.feature_names or ())]
+    near = [f"{name}={value}" for name in difflib.get_close_matches(column, columns)] if equals else []
     near += difflib.get_close_matches(entry, (table.row_names or ())[:SEARCHED], n=3)
     if table.labels is not None:
         near += difflib.get_close_matches(
@@ -757,15 +761,15 @@ def corrected(table: Table, entries: Sequence[str]) -> Table:
         raise ParameterError("corrections", allowed=problem, hint="Correct the file, or leave rows out.")
     values = table.values.astype(table.values.dtype if table.values.dtype.kind == "f" else np.float64)
     columns = table.feature_names or tuple(map(str, table.column_numbers or range(values.shape[1])))
-    places = _places_of_rows(table)
+    find_rows = _places_of_rows(table)
     for entry in entries:
         cell, _, value = entry.rpartition("=")
-        cuts = [place for place, letter in enumerate(cell) if letter == ":"]
+        cuts = [index for index, letter in enumerate(cell) if letter == ":"]
         found = [(cell[:cut], cell[cut + 1 :]) for cut in cuts if cell[cut + 1 :] in columns]
         if not found:
             raise unknown_columns("corrections", [cell[cuts[0] + 1 :]], columns, table.source)
-        row, column = next((one for one in found if places(one[0])), found[0])
-        if len(rows := places(row)) != 1:
+        row, column = next((entry for entry in found if find_rows(entry[0])), found[0])
+        if len(rows := find_rows(row)) != 1:
             problem = f"names {counted(len(rows), 'row')} of {table.source}, and must name one"
             raise ParameterError("corrections", entry, problem, _numbering(table))
         number = float(value or "nan")

@@ -44,9 +44,9 @@ class LazyCommand(TyperCommand):
         """Return its line of the list of commands."""
         return self.summary or _verb(str(self.name)).summary
 
-    def make_context(self, *given: Any, **options: Any) -> Any:
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Return the context of the command itself, which runs it."""
-        return self.loaded.make_context(*given, **options)
+        return self.loaded.make_context(*arguments, **options)
 
 
 def _command(name: str) -> Any:
@@ -63,9 +63,9 @@ def _group(name: str) -> Any:
     made = application()
     made.callback(invoke_without_command=True, help=GROUPS[name])(help_alone)
     group: Any = typer.main.get_command(made)
-    for one in VERBS:
-        if one.startswith(f"{name} "):
-            group.add_command(_command(one))
+    for verb_name in VERBS:
+        if verb_name.startswith(f"{name} "):
+            group.add_command(_command(verb_name))
     return group
 
 

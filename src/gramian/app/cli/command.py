@@ -43,7 +43,7 @@ ALARM = 3  # exit code
 CHANNELS = ("hue", "style")  # options whose columns are read too
 AS_IS = Option("", "Take everything literally: apply nothing that the data suggest.")
 AS_JSON = Option("", "Write the result as JSON to standard output.")
-READS = {one.name: one for one in parameters_of(reading)}
+READS = {param.name: param for param in parameters_of(reading)}
 Write = Callable[[Result], Any]  # writes a file; returns the number or the names of several
 
 # ------------------------------------------------------------------ options
@@ -62,8 +62,10 @@ class Command(TyperCommand):
         """Return the parameters with their help, which is read from docstrings where somebody wants it."""
         parameter: Any
         for parameter in self.params:
-            if (one := self.declared.get(parameter.name)) is not None:
-                parameter.help = f"{one.help} [{one.usual}]" if one.usual else one.help
+            if (described := self.declared.get(parameter.name)) is not None:
+                parameter.help = (
+                    f"{described.help} [{described.usual}]" if described.usual else described.help
+                )
         return self.params
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -124,18 +126,18 @@ def help_alone(context: typer.Context) -> None:
 
 def command_of(verb: Verb) -> Any:
     """Return the command of a verb, with its inputs, options and files as parameters."""
-    declared = {one.name: one for one in _parameters(verb)}
-    own = inspect.signature(verb.function)
-    returns = own.return_annotation is not None
-    parameters = [_for_typer(one) for one in declared.values()]
-    for one in own.parameters.values():
-        if one.annotation is typer.Context:
-            parameters.append(one.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    declared = {param.name: param for param in _parameters(verb)}
+    signature = inspect.signature(verb.function)
+    returns = signature.return_annotation is not None
+    parameters = [_for_typer(param) for param in declared.values()]
+    for param in signature.parameters.values():
+        if param.annotation is typer.Context:
+            parameters.append(param.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
-    def command(**given: Any) -> None:
+    def command(**arguments: Any) -> None:
         chosen = {
             name: value
-            for name, value in given.items()
+            for name, value in arguments.items()
             if value or value == "" or (value is False and declared[name].default is True)
         }
         if returns:
@@ -144,7 +146,7 @@ def command_of(verb: Verb) -> Any:
             verb.function(**chosen | verb.values(chosen))
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__annotations__ = {param.name: param.annotation for param in parameters}
     command.__doc__ = verb.help
     alone = application()
     alone.command(verb.name.rpartition(" ")[2], cls=Command)(command)
@@ -156,12 +158,12 @@ def command_of(verb: Verb) -> Any:
 def _parameters(verb: Verb) -> list[Parameter]:
     """Return what a command takes: arguments, options of reading, of the verb, files, and of the shell."""
     inputs, function = list(verb.inputs), verb.function
-    arguments = [one for one in parameters_of(function) if one.positional]
+    arguments = [param for param in parameters_of(function) if param.positional]
     if inputs and inputs[0].about.kind == "model":  # which may say where its rows are
-        arguments = [_of_fit(one) for one in arguments]
-    reads = READS.values() if any(one.about.kind == "data" for one in inputs) else ()
-    found = [*arguments, *reads, *(one for one in verb.options.values() if not one.positional)]
-    found += [one for one in inputs if not one.positional]
+        arguments = [_of_fit(param) for param in arguments]
+    reads = READS.values() if any(param.about.kind == "data" for param in inputs) else ()
+    found = [*arguments, *reads, *(param for param in verb.options.values() if not param.positional)]
+    found += [param for param in inputs if not param.positional]
     for out in verb.outputs:
         default = inspect.Parameter.empty if out.required else None
         short = "-o" if out.name == "out" else ""
@@ -174,35 +176,37 @@ def _parameters(verb: Verb) -> list[Parameter]:
     return found
 
 
-def _of_fit(one: Parameter) -> Parameter:
+def _of_fit(param: Parameter) -> Parameter:
     """Return DATA as what may be left out, because the model says where its rows are."""
-    if getattr(one.about, "kind", "") != "data" or not one.required:
-        return one
-    return one._replace(default=None, about=one.about._replace(usual="the table of the fit"))
+    if getattr(param.about, "kind", "") != "data" or not param.required:
+        return param
+    return param._replace(default=None, about=param.about._replace(usual="the table of the fit"))
 
 
-def _for_typer(one: Parameter) -> inspect.Parameter:
+def _for_typer(param: Parameter) -> inspect.Parameter:
     """Return a parameter as typer reads it: a flag, or texts; None where it is not given."""
-    many = list[str] in one.kinds or getattr(one.about, "many", False)
-    kind: Any = list[str] if many else bool if bool in one.kinds else str
-    default = one.default if one.default is inspect.Parameter.empty else None
-    metavar = one.metavar
+    many = list[str] in param.kinds or getattr(param.about, "many", False)
+    kind: Any = list[str] if many else bool if bool in param.kinds else str
+    default = param.default if param.default is inspect.Parameter.empty else None
+    metavar = param.metavar
     options: dict[str, Any] = {"metavar": metavar, "show_default": False} if metavar else {}
-    if one.positional:
-        if suggested := getattr(one.about, "suggestions", ()):
+    if param.positional:
+        if suggested := getattr(param.about, "suggestions", ()):
             options["autocompletion"] = _completion(suggested)
         declared: Any = typer.Argument(**options)
     else:
-        flag = "json" if one.name == "as_json" else one.name.replace("_", "-")
-        flags = [f"--{flag}/--no-{flag}" if one.default is True else f"--{flag}"]
-        if isinstance(one.about, Option):
-            flags += [one.about.short] if one.about.short else []
-            if completed := (*one.choices, *one.about.suggestions):
+        flag = "json" if param.name == "as_json" else param.name.replace("_", "-")
+        flags = [f"--{flag}/--no-{flag}" if param.default is True else f"--{flag}"]
+        if isinstance(param.about, Option):
+            flags += [param.about.short] if param.about.short else []
+            if completed := (*param.choices, *param.about.suggestions):
                 options["autocompletion"] = _completion(completed)
-        panel = getattr(one.function, "settings", {}).get("panel")
-        declared = typer.Option(*flags, rich_help_panel=PANEL_OF.get(one.name, panel), **options)
+        panel = getattr(param.function, "settings", {}).get("panel")
+        declared = typer.Option(*flags, rich_help_panel=PANEL_OF.get(param.name, panel), **options)
     annotation: Any = Annotated[kind if default is inspect.Parameter.empty else kind | None, declared]
-    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(
+        param.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
 
 
 def _completion(choices: Sequence[str]) -> Callable[[str], list[str]]:
@@ -228,8 +232,12 @@ class Call:
         What the command line names, by the names of parameters.
     """
 
-    def __init__(self, verb: Verb, given: dict[str, Any]) -> None:
-        self.verb, self.given, self.as_json = verb, _in_place(verb, given), given.get("as_json", False)
+    def __init__(self, verb: Verb, arguments: dict[str, Any]) -> None:
+        self.verb, self.given, self.as_json = (
+            verb,
+            _in_place(verb, arguments),
+            arguments.get("as_json", False),
+        )
         self.reading = {
             name: _joined(name, value) if isinstance(value, list) else READS[name].value(value)
             for name, value in self.given.items()
@@ -248,47 +256,47 @@ class Call:
         self.proposals: Any = ()
         self.repeated: dict[str, Any] | None = None  # arguments that read the rows in Python
         self.files: list[str] = []
-        for one in verb.inputs:
-            if (value := self.given.get(one.name)) is not None:
-                files = value if one.about.many else [value]
-                self.files += [str(model_path(value))] if one.about.kind == "model" else files
-                self.files += inputs.files_of(self.reading) if one.about.kind == "data" else []
+        for param in verb.inputs:
+            if (value := self.given.get(param.name)) is not None:
+                files = value if param.about.many else [value]
+                self.files += [str(model_path(value))] if param.about.kind == "model" else files
+                self.files += inputs.files_of(self.reading) if param.about.kind == "data" else []
 
     @property
     def options(self) -> dict[str, Any]:
         """The options of reading and of the verb, in the order of the help."""
-        given = self.reading | self.values
-        return {name: given[name] for name in (*READS, *self.verb.options) if name in given}
+        arguments = self.reading | self.values
+        return {name: arguments[name] for name in (*READS, *self.verb.options) if name in arguments}
 
-    def open(self, one: Parameter, model: Any, limit: int | None) -> Any:
+    def open(self, param: Parameter, model: Any, limit: int | None) -> Any:
         """Open an input, once it is checked that the result can be written."""
-        name: Any = self.given.get(one.name)
-        kind, values = one.about.kind, self.values
+        name: Any = self.given.get(param.name)
+        kind, values = param.about.kind, self.values
         if kind == "model":
             self.fitted = None if name is None else inputs.read_model(name)
             return self.fitted
         if kind == "gallery":
-            return inputs.open_gallery(name, model, one.about.access)
-        if name is None and kind == "data" and one.positional and one.required:
+            return inputs.open_gallery(name, model, param.about.access)
+        if name is None and kind == "data" and param.positional and param.required:
             name = inputs.table_of_fit(self.given["model"], model)
             self.files.append(name)
         if name is None:
-            for option in () if not one.positional else (*self.reading, *(["meta"] & self.given.keys())):
+            for option in () if not param.positional else (*self.reading, *(["meta"] & self.given.keys())):
                 problem = "is about the rows of DATA, but there is no DATA"
                 raise ParameterError(option, allowed=problem, hint="Add its file after the other arguments.")
             return None
         self.check_outputs()
         if kind == "data":
-            return self._rows(one, name, model, limit)
+            return self._rows(param, name, model, limit)
         how = {option: values[option] for option in ("size", "strict", "keep_files") if option in values}
-        if one.about.many:
-            return inputs.read_all_pictures(name, model, required=one.about.required, **how)
-        return inputs.read_pictures(name, model, **({"strict": one.about.required} | how))
+        if param.about.many:
+            return inputs.read_all_pictures(name, model, required=param.about.required, **how)
+        return inputs.read_pictures(name, model, **({"strict": param.about.required} | how))
 
-    def _rows(self, one: Parameter, name: str, model: Any, limit: int | None) -> Any:
-        source, options, meta = None, self.reading, self.given.get("meta") if one.positional else None
-        imputes = one.about.imputes and "kernel" not in self.values
-        if one is self.verb.inputs[0] and "as_is" not in self.given:
+    def _rows(self, param: Parameter, name: str, model: Any, limit: int | None) -> Any:
+        source, options, meta = None, self.reading, self.given.get("meta") if param.positional else None
+        imputes = param.about.imputes and "kernel" not in self.values
+        if param is self.verb.inputs[0] and "as_is" not in self.given:
             source, options, self.values, self.proposals = inputs.proposed(
                 name, options, self.values, self.verb, imputes
             )
@@ -296,7 +304,7 @@ class Call:
         self.verb.require_label({"label", "labels_from"} & options.keys() != set())
         if model is not None:
             name, options = inputs.recalled(model, name, options)
-            of_fit = one.required and one.name not in self.given
+            of_fit = param.required and param.name not in self.given
             options = inputs.own_options(model) | options if of_fit else options
             channels = {option: self.values[option] for option in CHANNELS if option in self.values}
             table = inputs.read_new_data(name, options, model, limit, meta, channels)
@@ -305,7 +313,7 @@ class Call:
         else:
             table = inputs.read_table(name, options, source=source, limit=limit, imputes=imputes)
             table = table if meta is None else inputs.add_metadata(table, meta, options.get("id"))
-        self.repeated = inputs.read_arguments(name, options) if one.positional and name != "-" else None
+        self.repeated = inputs.read_arguments(name, options) if param.positional and name != "-" else None
         if self.pictures:
             outputs.check_pictures(table, self.given["out"])
         return table
@@ -333,7 +341,7 @@ class Call:
             with shows_progress(self.verb.doing if out.kind == "rows" else "writing"):
                 done = write(result)
             if isinstance(done, list):
-                files += [(out, one, "") for one in done]
+                files += [(out, file, "") for file in done]
             else:
                 files.append((out, name, f", {done:,} files" if (done or 1) > 1 else result.written))
         self._answer(result, files)
@@ -363,22 +371,22 @@ class Call:
         self.writers = [(out, name, self._writer(out, name)) for out, name in named if name is not None]
 
     def _writer(self, out: Output, name: str) -> Write:
-        place, suffix = Path(name), Path(name).suffix.lower()
-        folder = name.endswith("/") or (place.is_dir() and suffix != ".zarr")
+        path, suffix = Path(name), Path(name).suffix.lower()
+        folder = name.endswith("/") or (path.is_dir() and suffix != ".zarr")
         if self.to_folder:
-            outputs.check_results(place, *self.files)
-            return lambda result: outputs.write_results(place, result, "report" in self.values)
+            outputs.check_results(path, *self.files)
+            return lambda result: outputs.write_results(path, result, "report" in self.values)
         if out.kind == "figures":
             kind, width = self.values.get("format", "svg"), self.values.get("width")
             if suffix not in FIGURES or folder:
-                outputs.check_place(place)
-                return partial(_write_figures, place, kind, width)
+                outputs.check_place(path)
+                return partial(_write_figures, path, kind, width)
             if "," in self.values.get("figures", ","):
                 raise ParameterError("-o", name, "is one file, for one figure", "Name one, or a folder.")
             if "format" in self.values and suffix != f".{kind}":
                 raise ParameterError("format", kind, f"and -o {name} differ", "Leave one of them out.")
             outputs.check_out(name, *self.files, as_json=self.as_json)
-            return partial(_write_figure, place, width)
+            return partial(_write_figure, path, width)
         as_model = out.kind in ("model", "results") or (suffix == ".gramian" and not folder)
         if as_model or out.ends or out.kind == "file":
             ends = (".gramian",) if as_model else out.ends
@@ -391,7 +399,7 @@ class Call:
             return lambda result: outputs.write_content(name, _value(result.content))
         if suffix in FIGURES and suffix in out.ends:
             function_of("written", "content")  # raises without its extra, before anything is computed
-            return partial(_write_figure, place, None)
+            return partial(_write_figure, path, None)
         if out.listing:
             of_pictures = self.fitted is None or getattr(self.fitted, "picture_shape_", None) is not None
             made = name != "-" and (folder or suffix not in TABLES)
@@ -413,7 +421,11 @@ class Call:
             text += f"\n\nFit it:\n  {facts['next']}"
         written = [f"Written: {name}{more}" for _, name, more in files if name != "-"]
         if self.is_fit:
-            facts |= {"proposals": plain([asdict(one) for one in self.proposals])} if self.as_json else {}
+            facts |= (
+                {"proposals": plain([asdict(proposal) for proposal in self.proposals])}
+                if self.as_json
+                else {}
+            )
             others = f" and {len(names) - 1} other files" if len(names) > 1 else ""
             written = [f"\n{written[-1]}{others}"] if written else []
         if outs:
@@ -424,23 +436,28 @@ class Call:
             outputs.answer(self.as_json, facts, text, sys.stderr if beside else None)
 
 
-def _in_place(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
+def _in_place(verb: Verb, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return what is given, where a text that could be left out is no name but the argument after it.
 
     What stands in the place of DATA and is no file names rows where a verb needs these.
     """
-    data = given.get("data", "-")
-    if "subset" in verb.options and "subset" not in given and data != "-" and not _is_file(data):
-        given = {name: value for name, value in given.items() if name != "data"} | {"subset": [data]}
-    for one, following in pairwise(one for one in parameters_of(verb.function) if one.positional):
-        text = given.get(one.name)
-        if one.required or text is None or following.name in given or not isinstance(one.about, Option):
+    data = arguments.get("data", "-")
+    if "subset" in verb.options and "subset" not in arguments and data != "-" and not _is_file(data):
+        arguments = {name: value for name, value in arguments.items() if name != "data"} | {"subset": [data]}
+    for param, following in pairwise(param for param in parameters_of(verb.function) if param.positional):
+        text = arguments.get(param.name)
+        if (
+            param.required
+            or text is None
+            or following.name in arguments
+            or not isinstance(param.about, Option)
+        ):
             continue
-        is_name = set(text.split(",")) <= set(one.about.suggestions)
+        is_name = set(text.split(",")) <= set(param.about.suggestions)
         if not is_name and (os.path.exists(text) or not re.fullmatch("[a-z][a-z,-]*", text)):
-            given = {name: value for name, value in given.items() if name != one.name}
-            given[following.name] = text
-    return given
+            arguments = {name: value for name, value in arguments.items() if name != param.name}
+            arguments[following.name] = text
+    return arguments
 
 
 def _is_file(name: str) -> bool:

@@ -47,8 +47,8 @@ def demo(context: typer.Context, *, out: Annotated[str, Option(short="-o")] = "g
     check_folder(penguins)
     with as_file_error(folder):
         shutil.copytree(str(files("gramian") / "examples"), data, dirs_exist_ok=True)
-        for place in (faces, door):
-            place.mkdir(exist_ok=True)
+        for subfolder in (faces, door):
+            subfolder.mkdir(exist_ok=True)
         visitors = example_faces("visitors")
         for name, pixels in zip(visitors.names, visitors.pictures, strict=True):
             Picture(pixels).save(door / name)

@@ -22,7 +22,7 @@ from gramian.core.checks import amount, counted, shown
 from gramian.core.progress import say, shows_progress
 from gramian.tables.reading import IMPUTED, OWN, Remembered
 
-READS = [one.name for one in parameters_of(reading_options)]
+READS = [param.name for param in parameters_of(reading_options)]
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
 
 
@@ -74,11 +74,11 @@ def proposed(
             source.seek(0)
         return source, reading, values, Proposals()
     left = {name for name in verb.options if name in takes and name not in values} | KNOWN
-    found, source = found.active.only(lambda one: one.option in left and verb.heeds(one)), looked
+    found, source = found.active.only(lambda item: item.option in left and verb.heeds(item)), looked
     for line in found.lines():
         say(f"gramian: proposed {line}")
     if question := found.question():
-        names = ",".join(one.name for one in found.doubtful)
+        names = ",".join(item.name for item in found.doubtful)
         say(f"gramian: {question}{f' To leave out: --drop {shlex.quote(names)}' if names else ''}")
     read: dict[str, Any] = found.merged(looked)
     read |= {name: tuple(value) for name, value in read.items() if isinstance(value, list)}
@@ -130,11 +130,11 @@ def read_table(
         raise errors.ParameterError("missing", reading["missing"], allowed, advice)
     source = source or (sys.stdin.buffer if data == "-" else data)
     with shows_progress(f"reading {'standard input' if data == '-' else data}"):
-        asked = replace(source if isinstance(source, Scan) else scan(source), **reading)
+        request = replace(source if isinstance(source, Scan) else scan(source), **reading)
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         try:
-            table = asked.open(working, expected)
+            table = request.open(working, expected)
         except errors.MissingValuesError as error:
             if not error.choices:  # it says already what to do
                 raise
@@ -191,8 +191,8 @@ def read_new_data(
         from gramian.tables.metadata import as_metadata
 
         meta = None if meta is None else as_metadata(meta, reading.get("id"))
-        known = {*(names_of(model) or ()), *(meta.columns if meta else ()), *labels}
-        new = [name for name in dict.fromkeys(channels.values()) if name not in known]
+        fitted_names = {*(names_of(model) or ()), *(meta.columns if meta else ()), *labels}
+        new = [name for name in dict.fromkeys(channels.values()) if name not in fitted_names]
     if new and reading.get("labels_from") is not None:
         problem = f"{new[0]} is a column of DATA, and labels_from names another file."
         advice = "Leave out one of them, or give a table of all labels as meta."
@@ -226,8 +226,8 @@ def table_of_fit(name: str, model: Any) -> str:
 
     source = getattr(mapping_of(model), "_table_file", {}).get("path", "")
     file, folder = source.partition("::")[0], model_path(name).parent
-    places = (Path(file), *(parent / Path(file).name for parent in (folder, folder.parent)))
-    found = next((str(path) for path in places if file and path.exists()), "")
+    paths = (Path(file), *(parent / Path(file).name for parent in (folder, folder.parent)))
+    found = next((str(path) for path in paths if file and path.exists()), "")
     if not found:
         problem = f"{name} does not say in which file its rows are."
         problem = f"The rows of the fit were in {file}, which is not there." if file else problem
@@ -256,8 +256,8 @@ def check_unchanged(model: Any, name: str, table: Any) -> None:
     if fitted and now and fitted != now:
         hint = "Name it after the model to use it as it is now."
         raise errors.DataError(f"{name} has changed since the fit.", hint)
-    known = "unchanged since then" if fitted and now else "and whether it changed since then is not known"
-    say(f"gramian: the table is that of the fit: {name}, {known}")
+    state = "unchanged since then" if fitted and now else "and whether it changed since then is not known"
+    say(f"gramian: the table is that of the fit: {name}, {state}")
 
 
 def recalled(model: Any, data: str, reading: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -324,10 +324,10 @@ def read_arguments(data: str, reading: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return names as text, several as a list, and one that is no such text too."""
-    if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
         return str(value) if isinstance(value, str) else value
     alone = len(value) == 1 and "," not in value[0] and not value[0].startswith("@")
-    return str(value[0]) if alone else [str(one) for one in value]
+    return str(value[0]) if alone else [str(item) for item in value]
 
 
 def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
@@ -422,21 +422,21 @@ def read_all_pictures(
         for name in [] if files or not required else some:
             if not os.path.exists(name):
                 locate(name)
-    given: list[Any] = []
+    results: list[Any] = []
     while sources:
         source = sources.pop(0)
         try:
-            given.append(_read_some(source, model, strict=strict, **how))
+            results.append(_read_some(source, model, strict=strict, **how))
         except (errors.DataError, errors.FileError) as error:
             if strict:
                 raise
             if isinstance(source, list) and len(source) > 1:
                 # Which of them are bad is seen when each is read alone.
-                sources[:0] = [[one] for one in source]
+                sources[:0] = [[path] for path in source]
                 continue
-            given.append(_nothing(shown(source if isinstance(source, str) else source[0]), shown(error)))
+            results.append(_nothing(shown(source if isinstance(source, str) else source[0]), shown(error)))
             say(f"gramian: skipped: {shown(error)}")
-    return given
+    return results
 
 
 def _is_picture(name: str) -> bool:

@@ -48,7 +48,7 @@ def check_place(folder: Path) -> None:
     """
     from gramian.core.atomic import as_file_error
 
-    existing = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     if existing.is_symlink() and not existing.exists():
         raise FileError(f"{existing} is a link to what is not there. Remove it, or choose another name.")
     with as_file_error(folder), suppress(FileNotFoundError, NotADirectoryError):

@@ -91,7 +91,7 @@ def create_app(
     if token is None and (other := [name for name in hosts if not is_loopback(name)]):
         missing = f"is missing, but the host {other[0]} admits other machines"
         raise ParameterError("token", allowed=missing, hint="Give one.")
-    given = [given_item(os.fspath(source)) for source in sources]
+    items = [given_item(os.fspath(source)) for source in sources]
     folders = ExitStack()
     root = None if store is None else folders.enter_context(store_folder(store))
 
@@ -101,9 +101,9 @@ def create_app(
             if (folder := root) is None:
                 temporary = tempfile.TemporaryDirectory(prefix="gramian-", ignore_cleanup_errors=True)
                 folder = folders.enter_context(store_folder(folders.enter_context(temporary)))
-            state = app.state.gramian = State(folder, given, limits or Limits())
+            state = app.state.gramian = State(folder, items, limits or Limits())
             try:
-                state.given = [await _described(state, item) for item in given]
+                state.given = [await _described(state, item) for item in items]
                 yield
             finally:
                 await state.end()
@@ -141,7 +141,9 @@ async def _answer(request: Request, error: Exception) -> Response:
     if isinstance(error, ClientDisconnect):
         return Response(status_code=400)  # the client is gone
     if isinstance(error, RequestValidationError):
-        texts = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors()[:5]]
+        texts = [
+            f"{'.'.join(map(str, problem['loc'][1:]))}: {problem['msg']}" for problem in error.errors()[:5]
+        ]
         error = Refusal(422, f"{'; '.join(texts)}. GET /api/v1/openapi.json describes the parameters.")
     assert isinstance(error, HTTPException)
     path, wanted = request.scope["path"], request.headers.get("accept", "")
@@ -273,8 +275,8 @@ class Guard:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and _equal(bearer.strip(), self.token):
             return None
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["method"] in READS and _equal(given, self.token):
+        token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if scope["method"] in READS and _equal(token, self.token):
             answer = RedirectResponse("/" + scope["path"].lstrip("/\\"), 303)
             secure = headers.get("x-forwarded-proto") == "https"  # a proxy's
             answer.set_cookie(cookie, self.pass_, httponly=True, samesite="strict", secure=secure)

@@ -53,37 +53,37 @@ Columns = Annotated[list[str], BeforeValidator(_as_columns)]  # or one text with
 
 def _fields(parameters: Iterable[Parameter]) -> Iterator[tuple[str, Any]]:
     """Yield options as HTTP has them: without those of one machine."""
-    for one in parameters:
-        if one.about.local:
+    for param in parameters:
+        if param.about.local:
             continue
-        if list[str] in one.kinds:
-            kind: Any = (Columns if one.name in ("answers", "pivot") else Names) | None
+        if list[str] in param.kinds:
+            kind: Any = (Columns if param.name in ("answers", "pivot") else Names) | None
         else:
-            kind = Annotated[one.kind, BeforeValidator(one.value)]
-        help = one.help.replace("another file", "uploaded data, ID or ID:COLUMN")
-        default = ... if one.required else one.default
-        yield one.name, (kind, Field(default=default, description=help, pattern=PATTERNS.get(one.name)))
+            kind = Annotated[param.kind, BeforeValidator(param.value)]
+        help = param.help.replace("another file", "uploaded data, ID or ID:COLUMN")
+        default = ... if param.required else param.default
+        yield param.name, (kind, Field(default=default, description=help, pattern=PATTERNS.get(param.name)))
 
 
 def verbs() -> dict[str, Verb]:
     """Return the verbs that are about a model or data, as routes are made of them; others have their own."""
     return {
-        name: one
-        for name, one in all_verbs().items()
-        if one.inputs
-        and one.inputs[0].about.kind in ("model", "data")
-        and not (one.shell_only or name in ("fit", "plan"))
-        and not any(option.positional for option in one.options.values())  # texts
+        name: verb
+        for name, verb in all_verbs().items()
+        if verb.inputs
+        and verb.inputs[0].about.kind in ("model", "data")
+        and not (verb.shell_only or name in ("fit", "plan"))
+        and not any(option.positional for option in verb.options.values())  # texts
     }
 
 
 def form_of(verb: Verb) -> dict[str, Any]:
     """Return what the form of a verb asks."""
     inputs = [
-        {"name": one.name, "kind": one.about.kind, "required": one.required, "help": one.help}
-        for one in verb.inputs[1:]
+        {"name": param.name, "kind": param.about.kind, "required": param.required, "help": param.help}
+        for param in verb.inputs[1:]
     ]
-    options = [form_field(one) for one in verb.options.values() if not one.about.local]
+    options = [form_field(param) for param in verb.options.values() if not param.about.local]
     about = {"name": verb.name.split()[-1], "on": subject(verb), "summary": verb.summary}
     return about | {"inputs": inputs, "options": options}
 
@@ -97,7 +97,9 @@ def subject(verb: Verb) -> str:
 
 def body_of(verb: Verb) -> Parameter | None:
     """Return the input of a verb that the body of a request may be: rows, or pictures of faces."""
-    return next((one for one in verb.inputs[1:] if one.name == "data" or one.about.kind == "faces"), None)
+    return next(
+        (param for param in verb.inputs[1:] if param.name == "data" or param.about.kind == "faces"), None
+    )
 
 
 # ------------------------------------------------------------------ queries and bodies
@@ -154,18 +156,21 @@ class RowsQuery(VerbQuery, Reading):
 
 def query_of(verb: Verb) -> type[VerbQuery]:
     """Return the query of a verb: its options, and ids of what it takes besides the first input."""
-    asked, reads = dict(_fields(verb.options.values())), any(one.about.kind == "data" for one in verb.inputs)
-    for one in verb.inputs[1:]:
-        if one.about.kind != "faces":
-            required = one.required and one.name != "data"  # which may be the body
+    fields, reads = (
+        dict(_fields(verb.options.values())),
+        any(param.about.kind == "data" for param in verb.inputs),
+    )
+    for param in verb.inputs[1:]:
+        if param.about.kind != "faces":
+            required = param.required and param.name != "data"  # which may be the body
             kind, default = (str, ...) if required else (str | None, None)
-            asked[one.name] = (kind, Field(default=default, description=f"Id. {one.help}", pattern=ID))
+            fields[param.name] = (kind, Field(default=default, description=f"Id. {param.help}", pattern=ID))
     base = RowsQuery if reads else VerbQuery
-    made: type[VerbQuery] = create_model(f"{verb.name}Query", __base__=base, **asked)
+    made: type[VerbQuery] = create_model(f"{verb.name}Query", __base__=base, **fields)
     return made
 
 
-_looks = [one for one in verb_of("plot").options.values() if one.name in LOOKS]
+_looks = [param for param in verb_of("plot").options.values() if param.name in LOOKS]
 _Looks: Any = create_model("_Looks", __base__=DataQuery, **dict(_fields(_looks)))
 
 
@@ -181,7 +186,7 @@ class FigureQuery(_Looks):  # type: ignore[misc]
     )
 
 
-_audit = [one for one in verb_of("kernels audit").options.values() if not one.positional]
+_audit = [param for param in verb_of("kernels audit").options.values() if not param.positional]
 _Audit: Any = create_model("_Audit", __base__=Strict, **dict(_fields(_audit)))
 
 

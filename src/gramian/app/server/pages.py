@@ -70,14 +70,14 @@ def start(state: Server) -> HTMLResponse:
 @pages.get("/data/{id}")
 async def data(state: Server, id: routes.Id, query: Annotated[PageQuery, Query()]) -> Response:
     """Return the page of data, on which a method is chosen, read as the query says."""
-    others = [one for one in state.all("data") if one.id != id]
+    others = [item for item in state.all("data") if item.id != id]
     try:
         return data_page(*await _read_as(state, id, query), query.method, others=others)
     except Refusal as refusal:
         if refusal.status_code == 404:
             raise
-        parts = await _read_as(state, id, PageQuery(pivot=[]))
-        return data_page(*parts, query.method, others=others, problem=refusal.detail)
+        arguments = await _read_as(state, id, PageQuery(pivot=[]))
+        return data_page(*arguments, query.method, others=others, problem=refusal.detail)
 
 
 async def _read_as(
@@ -89,13 +89,15 @@ async def _read_as(
     is none.
     """
     reading, undone = query.options(), dict[str, str]()
-    marks, slips = (reading.get(one) for one in READ_FIRST[:2])
-    answers, pivot = (reading.pop(one, None) for one in READ_FIRST[2:])
-    reading = {name: one for name, one in reading.items() if name not in READ_FIRST or one not in ("", [""])}
+    marks, slips = (reading.get(option) for option in READ_FIRST[:2])
+    answers, pivot = (reading.pop(option, None) for option in READ_FIRST[2:])
+    reading = {
+        name: option for name, option in reading.items() if name not in READ_FIRST or option not in ("", [""])
+    }
     facts = await routes.data_facts(state, id, Reading(**reading))
     proposed = facts.get("proposals") or {}
-    first = [one for one in proposed.get("pca", ()) if one["option"] in READ_FIRST]
-    values = {one["option"]: one["value"] for one in first}
+    first = [option for option in proposed.get("pca", ()) if option["option"] in READ_FIRST]
+    values = {option["option"]: option["value"] for option in first}
     for name, value in zip(READ_FIRST, (marks, slips, answers, pivot), strict=True):
         value = values.get(name) if value is None else value if name == "slips" else [*filter(None, value)]
         if value:
@@ -103,7 +105,7 @@ async def _read_as(
         elif name in values:
             undone[name] = ""
     columns = (facts.get("preview") or {}).get("columns", ())
-    beside = [one["name"] for one in columns if one["name"] not in reading.get("pivot", [])]
+    beside = [option["name"] for option in columns if option["name"] not in reading.get("pivot", [])]
     if reading.keys() & READ_FIRST:
         facts = await routes.data_facts(state, id, Reading(**reading))
     if "pivot" not in reading and undone:  # what else is proposed is about the other table
@@ -137,11 +139,11 @@ def data_page(
     preview = facts.get("preview") or {}
     method = method if facts.get("picture_shape") or method != "FaceSpace" else "PCA"
     proposed = _proposed(facts.get("proposals") or {})
-    start = {one["option"]: one["value"] for one in proposed if method in one["methods"]}
+    start = {proposal["option"]: proposal["value"] for proposal in proposed if method in proposal["methods"]}
     if reading.get("pivot"):
         start["id"] = reading["pivot"][0]
-    dropped = [one for one in proposed if one["option"] == "drop"]
-    dropped.sort(key=lambda one: one["evidence"]["reason"] == "text")  # the others are judgements
+    dropped = [proposal for proposal in proposed if proposal["option"] == "drop"]
+    dropped.sort(key=lambda proposal: proposal["evidence"]["reason"] == "text")  # the others are judgements
     return page(
         "data.html",
         item=item,
@@ -150,8 +152,8 @@ def data_page(
         reading=reading,
         method=method,
         shown=[column["name"] for column in preview.get("columns", ()) if _groups(column, facts["rows"])],
-        drops=[one["value"] for one in dropped],
-        proposed=[one for one in proposed if one not in dropped[MOST_LISTED:]],
+        drops=[proposal["value"] for proposal in dropped],
+        proposed=[proposal for proposal in proposed if proposal not in dropped[MOST_LISTED:]],
         start=start,
         beside=list(beside),
         **more,
@@ -167,12 +169,12 @@ def _proposed(by_method: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what is proposed for some method, and for which ones."""
     result: dict[Any, dict[str, Any]] = {}
     for name, method in PROPOSED_FOR.items():
-        for one in by_method.get(name, ()):
-            value = one["value"] if isinstance(one["value"], list) else str(one["value"])
-            if one["option"] == "exclude":  # as its field has it
+        for proposal in by_method.get(name, ()):
+            value = proposal["value"] if isinstance(proposal["value"], list) else str(proposal["value"])
+            if proposal["option"] == "exclude":  # as its field has it
                 value = ", ".join(f'"{entry}"' if set(',"') & set(entry) else entry for entry in value)
             entry = result.setdefault(
-                (one["option"], str(value), one["why"]), one | {"value": value, "methods": []}
+                (proposal["option"], str(value), proposal["why"]), proposal | {"value": value, "methods": []}
             )
             entry["methods"].append(method)
     return list(result.values())
@@ -202,9 +204,9 @@ def _back(item: Item, fit: dict[str, Any]) -> str:
     """Return the address of the data of a fit, read and with the settings as it was."""
     reading = dict.fromkeys(READ_FIRST, "") | fit["reading"]
     of_file = ("sheet", "header", "skip_footer", "skip_after_header", "below_limit", *READ_FIRST)
-    asked = {name: reading[name] for name in of_file if name in reading}
-    asked |= {"method": fit["estimator"], "model": item.id}
-    return f"/data/{fit['data']}?{urlencode(asked, doseq=True)}"
+    query = {name: reading[name] for name in of_file if name in reading}
+    query |= {"method": fit["estimator"], "model": item.id}
+    return f"/data/{fit['data']}?{urlencode(query, doseq=True)}"
 
 
 @pages.get("/kernels")

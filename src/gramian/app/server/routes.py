@@ -98,12 +98,12 @@ async def received(
 
 
 async def written(
-    state: State, do: str, kind: str = JSON, filename: str | None = None, /, **parts: Any
+    state: State, do: str, kind: str = JSON, filename: str | None = None, /, **message: Any
 ) -> Response:
     """Return what a process writes, perhaps as a download."""
     headers = {} if filename is None else {"Content-Disposition": f'attachment; filename="{filename}"'}
     with state.temporary() as path:
-        await state.ask(do, answer={"path": str(path), "name": "the answer"}, **parts)
+        await state.ask(do, answer={"path": str(path), "name": "the answer"}, **message)
         return Response(path.read_bytes(), headers=headers, media_type=kind)
 
 
@@ -117,8 +117,10 @@ def shown(state: State, id: str, query: DataQuery) -> dict[str, Any]:
     item = state.find("model", id)
     data = None if query.data is None else state.source("data", query.data, query)
     model, fit = state.source_of(item), item.facts.get("fit") or {}
-    own = fit.get("data") == query.data and Reading(**fit.get("reading", {})).options() == query.options()
-    if own and item.facts.get("diagnosed_rows"):
+    of_the_fit = (
+        fit.get("data") == query.data and Reading(**fit.get("reading", {})).options() == query.options()
+    )
+    if of_the_fit and item.facts.get("diagnosed_rows"):
         model["diagnosis"] = item.facts["diagnosis"]
     return {"model": model, "data": data}
 
@@ -202,11 +204,13 @@ async def store_upload(
         return facts_of(state.put(path, kind, name, facts))
 
 
-async def create_item(state: State, kind: fields.Kind, name: str, do: str, /, **parts: Any) -> dict[str, Any]:
+async def create_item(
+    state: State, kind: fields.Kind, name: str, do: str, /, **message: Any
+) -> dict[str, Any]:
     """Store a file that a process writes."""
     with state.temporary(Path(name).suffix) as path:
         answer = state.source_of(received_item(path, name))
-        await state.ask(do, answer=answer, **parts)
+        await state.ask(do, answer=answer, **message)
         return facts_of(state.put(path, kind, name, await state.describe(kind, answer, draft=True)))
 
 
@@ -253,8 +257,8 @@ async def enroll(
     """Create a gallery of the people in pictures, one folder for each person."""
     if not agreed:
         raise Refusal(422, "People must consent to being recognised. Ask them first, then add &agreed=true.")
-    parts = shown(state, id, DataQuery(data=data))
-    return await create_item(state, "gallery", "people.gallery", "enroll", **parts)
+    message = shown(state, id, DataQuery(data=data))
+    return await create_item(state, "gallery", "people.gallery", "enroll", **message)
 
 
 @api.get("/operations")
@@ -319,20 +323,20 @@ def add_verb(verb: Verb) -> None:
 
     async def apply(state: Server, request: Request, id: Id, query: Any) -> Response:
         options = query.model_dump(exclude_unset=True, exclude=set(fields.RowsQuery.model_fields))
-        ids = {one.name: options.pop(one.name, None) for one in verb.inputs} | {first.name: id}
+        ids = {param.name: options.pop(param.name, None) for param in verb.inputs} | {first.name: id}
         reading = query if isinstance(query, Reading) else None
-        parts: dict[str, Any] = {"operation": verb.name, "draw": query.draw, "options": options}
-        for one in verb.inputs:
-            if (item := ids[one.name]) is not None:
-                kind: Any = "data" if one.about.kind == "meta" else one.about.kind
-                parts[one.name] = state.source(kind, item, reading if kind == "data" else None)
-        if of_body is None or (of_body.name in parts and not sends_body(request.headers)):
-            return await written(state, "operate", **parts)
-        if of_body.name in parts:
+        message: dict[str, Any] = {"operation": verb.name, "draw": query.draw, "options": options}
+        for param in verb.inputs:
+            if (item := ids[param.name]) is not None:
+                kind: Any = "data" if param.about.kind == "meta" else param.about.kind
+                message[param.name] = state.source(kind, item, reading if kind == "data" else None)
+        if of_body is None or (of_body.name in message and not sends_body(request.headers)):
+            return await written(state, "operate", **message)
+        if of_body.name in message:
             raise Refusal(422, "The request has a body and data=ID. Send one of them.")
         async with received(state, request, accepted) as path:
-            parts[of_body.name] = state.source_of(received_item(path, "the data"), reading) | {"once": True}
-            return await written(state, "operate", **parts)
+            message[of_body.name] = state.source_of(received_item(path, "the data"), reading) | {"once": True}
+            return await written(state, "operate", **message)
 
     apply.__annotations__["query"] = Annotated[fields.query_of(verb), Query()]
     apply.__doc__ = verb.summary
@@ -385,18 +389,18 @@ async def figure(
     A figure for a page has a `title`, and a `caption`, the sentences below it.
     """
     options = query.model_dump(include={*LOOKS, "reference", "width", "format"})
-    parts, filename = shown(state, id, query), None
+    message, filename = shown(state, id, query), None
     if query.format != "json":
-        words = re.findall("[A-Za-z0-9]+", Path(parts["model"]["name"]).stem)
+        words = re.findall("[A-Za-z0-9]+", Path(message["model"]["name"]).stem)
         filename = f"{'-'.join([*words[:10], name])}.{query.format}"
-    return await written(state, "figure", FIGURES[query.format], filename, name=name, **parts, **options)
+    return await written(state, "figure", FIGURES[query.format], filename, name=name, **message, **options)
 
 
 @api.get("/models/{id}/report", **produces("text/html"))
 async def report(state: Server, id: Id, query: Shown) -> Response:
     """Download the report of a model. With its data it shows scores and unusual rows."""
-    parts = shown(state, id, query)
-    return await written(state, "report", "text/html; charset=utf-8", "report.html", **parts)
+    message = shown(state, id, query)
+    return await written(state, "report", "text/html; charset=utf-8", "report.html", **message)
 
 
 @api.get("/models/{id}/results", **produces("application/zip"))

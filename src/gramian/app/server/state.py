@@ -242,7 +242,7 @@ class Job:
         What the process needs.
     """
 
-    def __init__(self, state: State, fit: Fit, parts: Message) -> None:
+    def __init__(self, state: State, fit: Fit, message: Message) -> None:
         self._facts: Message = {
             "id": secrets.token_hex(16),
             "name": fit.name,
@@ -259,7 +259,7 @@ class Job:
             "error": None,
         }
         self.planned = asyncio.Event()
-        self._task = asyncio.create_task(self._run(state, parts))
+        self._task = asyncio.create_task(self._run(state, message))
 
     @property
     def running(self) -> bool:
@@ -278,10 +278,10 @@ class Job:
         self._task.cancel()
         await asyncio.wait([self._task])
 
-    async def _run(self, state: State, parts: Message) -> None:
+    async def _run(self, state: State, message: Message) -> None:
         limits, worker, path = state.limits, None, state.new_path(".gramian")
         outcome: Message = {"state": "failed", "error": "The server failed; its log says why.", "status": 500}
-        order = {"do": "fit", "answer": {"path": str(path), "name": "the model"}, **parts}
+        order = {"do": "fit", "answer": {"path": str(path), "name": "the model"}, **message}
         try:
             worker = await Worker.start(limits.fit_memory, limits.rows, max(1, CORES // limits.fits))
             facts = await worker.ask(order, limits.fit_seconds, self._on_message)
@@ -324,8 +324,8 @@ class State:
     limits : Limits
     """
 
-    def __init__(self, root: Path, given: Sequence[Item], limits: Limits) -> None:
-        self.root, self.work, self.given, self.limits = root, root / "work", list(given), limits
+    def __init__(self, root: Path, items: Sequence[Item], limits: Limits) -> None:
+        self.root, self.work, self.given, self.limits = root, root / "work", list(items), limits
         self.jobs: dict[str, Job] = {}
         self._skipped: set[str] = set()
         self._turns, self._idle = asyncio.Semaphore(WARM), list[Worker]()
@@ -406,11 +406,11 @@ class State:
             404 if there is no such table.
         """
         options = item.reading.options() | ({} if reading is None else reading.options())
-        path, name, given = item.path, item.name, item.given
+        path, name, is_given = item.path, item.name, item.given
         if (sheet := options.pop("sheet", None)) is not None:
             path, name = (f"{text.partition('::')[0]}::{sheet}" for text in (path, name))
-            given = True
-        result: Message = {"path": path, "name": name, "kind": item.suffix, "given": given}
+            is_given = True
+        result: Message = {"path": path, "name": name, "kind": item.suffix, "given": is_given}
         result |= {"reading": options, "arguments": {"path": name, **options}}
         if (named := options.get("labels_from")) is not None:
             id, _, column = named.partition(":")
@@ -471,7 +471,7 @@ class State:
         os.replace(self.root / "items" / item.id, gone)
         _remove(gone)
 
-    async def ask(self, do: str, /, **parts: Any) -> Message:
+    async def ask(self, do: str, /, **message: Any) -> Message:
         """Return the answer of a process that waits for requests; raises as :meth:`Worker.ask`."""
         async with self._turns:
             if self._idle:
@@ -479,7 +479,7 @@ class State:
             else:
                 worker = await Worker.start(self.limits.memory, self.limits.rows)
             try:
-                return await worker.ask({"do": do, **parts}, self.limits.seconds)
+                return await worker.ask({"do": do, **message}, self.limits.seconds)
             finally:
                 if worker.usable:
                     self._idle.append(worker)
@@ -490,7 +490,7 @@ class State:
         """Return the facts that a process finds in a file; a draft of data may be unusable as it is."""
         return await self.ask("describe", kind=kind, source=source, draft=draft)
 
-    def start_fit(self, fit: Fit, parts: Message) -> Job:
+    def start_fit(self, fit: Fit, message: Message) -> Job:
         """Start a fit.
 
         Raises
@@ -504,7 +504,7 @@ class State:
             raise Refusal(429, f"At most {most} at the same time. Wait for the end of one, or cancel it.")
         for id in ended[: max(0, len(ended) - FINISHED_KEPT + 1)]:
             del self.jobs[id]
-        job = Job(self, fit, parts)
+        job = Job(self, fit, message)
         self.jobs[job.facts["id"]] = job
         return job
 

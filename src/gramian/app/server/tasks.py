@@ -116,8 +116,8 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     ------
     GramianError
     """
-    with scanned(data, size) as asked:
-        table = asked.read(expected)
+    with scanned(data, size) as scan:
+        table = scan.read(expected)
     if (rows := table.values.shape[0]) > most_rows:
         text = f"{data['name']} has {rows:,} rows, and the limit is {most_rows:,}."
         raise DataError(f"{text} Send fewer, or use gramian fit in a shell.")
@@ -132,12 +132,12 @@ def scanned(data: Message, size: tuple[int, int] | None = None) -> Iterator[Scan
         options.setdefault("size", (size[1], size[0]))
     with ExitStack() as files:
 
-        def place(part: Message) -> Any:
+        def place(source: Message) -> Any:
             """Return where to read: uploads have formats, but perhaps no suffix."""
-            if part["given"]:
-                return locate(part["path"])
-            file = files.enter_context(open(part["path"], "rb"))
-            return json_rows(file, part["path"]) if part["kind"] == ".json" else file
+            if source["given"]:
+                return locate(source["path"])
+            file = files.enter_context(open(source["path"], "rb"))
+            return json_rows(file, source["path"]) if source["kind"] == ".json" else file
 
         if (labels := data.get("labels")) is not None:
             options["labels_from"] = LabelPlace(place(labels), labels["column"], labels["name"])
@@ -148,8 +148,8 @@ def columns_of(data: Message, **more: Any) -> Preview | None:
     """Return a preview of the columns of a file, also with further options; None without columns."""
     if not os.path.isfile(data["path"].partition("::")[0]):
         return None
-    with scanned({**data, "reading": data["reading"] | more}) as asked:
-        return asked.preview()
+    with scanned({**data, "reading": data["reading"] | more}) as scan:
+        return scan.preview()
 
 
 def json_rows(file: IO[bytes], name: str = "") -> IO[bytes]:
@@ -215,8 +215,8 @@ def describe(kind: str, source: Message, draft: bool) -> Message:
 
 def describe_data(data: Message, draft: bool = False) -> Message:
     """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
-    with scanned(data) as asked:
-        options = asked.options
+    with scanned(data) as scan:
+        options = scan.options
     seen, problem = columns_of(data), None
     facts: Message = {"rows": seen.rows, "columns": seen.width} if seen else {}
     try:
@@ -233,15 +233,15 @@ def describe_data(data: Message, draft: bool = False) -> Message:
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
     again = partial(columns_of, data)
     found = {method: proposals(seen, method, options, None, again) for method in METHODS}
-    proposed = {method: list(map(asdict, one)) for method, one in found.items()}
-    wanted = {one.value for some in found.values() for one in some if one.option == "drop"}
+    proposed = {method: list(map(asdict, items)) for method, items in found.items()}
+    wanted = {item.value for items in found.values() for item in items if item.option == "drop"}
     preview = None if seen is None else _preview(seen, wanted)
     return facts | {"preview": preview, "proposals": plain(proposed)}
 
 
 def _preview(seen: Preview, wanted: set[Any]) -> Message:
     """Return the facts of a preview; of each column what it is, and a line of its values between 0 and 1."""
-    found, of_name = {one.name: one for one in roles_of(seen)}, {one.name: one for one in seen.columns}
+    found, of_name = {item.name: item for item in roles_of(seen)}, {item.name: item for item in seen.columns}
     facts: Message = seen.facts(wanted)
     for column in facts["columns"]:
         role, sample = found[column["name"]], of_name[column["name"]].sample
@@ -263,9 +263,9 @@ def _prepared(fit: Message, data: Message) -> tuple[Any, Any, list[Message]]:
     if fit["propose"] and kind is not FaceSpace:
         wanted: Method = "pca" if kind is PCA else "kernel-pca"
         left = KNOWN | inspect.signature(kind).parameters.keys() - parameters.keys()
-        with scanned(data) as asked:
-            found = of_scan(asked, wanted, parameters).only(lambda one: one.option in left)
-            data["reading"] |= found.merged(asked)
+        with scanned(data) as scan:
+            found = of_scan(scan, wanted, parameters).only(lambda proposal: proposal.option in left)
+            data["reading"] |= found.merged(scan)
         parameters |= found.parameters
     # The server sets the memory limit.
     allowed = [name for name in inspect.signature(kind).parameters if name != "memory_limit"]
@@ -310,7 +310,9 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     return {
         **facts_of.info_facts(model, fit["estimator"], diagnosis=diagnosis),
         "seconds": seconds,
-        "warnings": [str(one.message) for one in raised if issubclass(one.category, errors.GramianWarning)],
+        "warnings": [
+            str(warning.message) for warning in raised if issubclass(warning.category, errors.GramianWarning)
+        ],
         "proposals": found,
         # What the page sends for another fit of the same data.
         "fit": fit | {"reading": fit["reading"] | data["reading"], "propose": False},
@@ -375,26 +377,26 @@ def rows_for(fitted: Any, model: Message, data: Message) -> Table:
     return table
 
 
-def _reader(parts: Message) -> Callable[..., Any]:
+def _reader(message: Message) -> Callable[..., Any]:
     """Return what reads the inputs of a verb, which an order names."""
 
-    def read(one: Parameter, model: Any, limit: int | None) -> Any:
-        kind, part = one.about.kind, parts.get(one.name)
-        if part is None:
+    def read(param: Parameter, model: Any, limit: int | None) -> Any:
+        kind, source = param.about.kind, message.get(param.name)
+        if source is None:
             return None
         if kind == "model":
-            return model_of(part)
+            return model_of(source)
         if kind == "gallery":
-            return part["path"] if one.about.access == "create" else Gallery.open(part["path"], model)
+            return source["path"] if param.about.access == "create" else Gallery.open(source["path"], model)
         if kind == "data":
-            table = read_table(part) if model is None else rows_for(model, parts["model"], part)
-            meta = parts.get("meta") if one.positional else None
-            return table if meta is None else with_metadata(table, meta["path"], part["reading"].get("id"))
-        if part["kind"] != ".json":
-            faces = read_faces(part["path"], size=model.picture_shape_[::-1])
-            alone = part["kind"] in PICTURE_SUFFIXES
-            return [replace(faces, names=(part["name"],) * len(faces)) if alone else faces]
-        pictures = np.asarray(read_table(part).values)
+            table = read_table(source) if model is None else rows_for(model, message["model"], source)
+            meta = message.get("meta") if param.positional else None
+            return table if meta is None else with_metadata(table, meta["path"], source["reading"].get("id"))
+        if source["kind"] != ".json":
+            faces = read_faces(source["path"], size=model.picture_shape_[::-1])
+            alone = source["kind"] in PICTURE_SUFFIXES
+            return [replace(faces, names=(source["name"],) * len(faces)) if alone else faces]
+        pictures = np.asarray(read_table(source).values)
         return [Faces(pictures, None, tuple(map(str, range(len(pictures)))), ())]
 
     return read
@@ -437,27 +439,32 @@ def _rows_as_facts(result: Result, table: Any) -> Message | None:
     return dict(plain(rows))
 
 
-def operate(operation: str, options: Message, draw: int | None, **parts: Message) -> bytes:
+def operate(operation: str, options: Message, draw: int | None, **message: Message) -> bytes:
     """Return the result of a verb: rows for rows, or else its text, facts and figures."""
     verb = verb_of(operation)
     values = verb.values(options)
-    model = model_of(parts["model"]) if "model" in parts else None
+    model = model_of(message["model"]) if "model" in message else None
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", errors.MissingValuesWarning)
         if operation == "reconstruct" and isinstance(model, FaceSpace):
-            inputs = {"data": rows_for(model, parts["model"], parts["data"])}
+            inputs = {"data": rows_for(model, message["model"], message["data"])}
             result = _faces_rebuilt(model, inputs["data"], values.get("n_components"))
         else:
-            inputs = verb.opened(values, _reader(parts))
-            if operation == "monitor" and {*values, *parts} <= {"reference", "consecutive", "model", "data"}:
+            inputs = verb.opened(values, _reader(message))
+            if operation == "monitor" and {*values, *message} <= {
+                "reference",
+                "consecutive",
+                "model",
+                "data",
+            }:
                 period = values.pop("reference", None)
                 inputs["model"] = _watch(inputs["model"], inputs["data"], period and tuple(period))
-            result = verb(values, inputs, Context(reading=parts.get("data", {}).get("arguments")))
+            result = verb(values, inputs, Context(reading=message.get("data", {}).get("arguments")))
         rows = _rows_as_facts(result, inputs.get("data"))
     facts = result.facts() if callable(result.facts) else result.facts
     if "answers" in facts:  # who is on pictures
         return as_json({name: plain(facts[name]) for name in ("answers", "skipped", "calibration")})
-    notes = [*(str(one.message) for one in raised), *result.notes]
+    notes = [*(str(warning.message) for warning in raised), *result.notes]
     if rows is not None:
         rows["notes"] += [*([facts["summary"]] if "summary" in facts else []), *notes]
         return as_json(rows | ({"events": plain(facts["events"])} if "events" in facts else {}))
@@ -476,8 +483,8 @@ def operate(operation: str, options: Message, draw: int | None, **parts: Message
 
 def enroll(model: Message, data: Message, answer: Message) -> Message:
     """Create a gallery of people from pictures with a folder for each person."""
-    verb, parts = verb_of("faces enroll"), {"model": model, "gallery": answer, "pictures": data}
-    return dict(plain(verb({}, verb.opened({}, _reader(parts))).facts))
+    verb, message = verb_of("faces enroll"), {"model": model, "gallery": answer, "pictures": data}
+    return dict(plain(verb({}, verb.opened({}, _reader(message))).facts))
 
 
 # ------------------------------------------------------------------ examples
@@ -490,8 +497,8 @@ def example(name: str) -> bytes:
     if name == "penguins":
         return files("gramian").joinpath("examples", "penguins.csv").read_bytes()
     if name == "circle":
-        places, inner = make_circles(300, noise=0.05, factor=0.35, random_state=1)
-        columns = dict(zip("xy", places.round(4).T, strict=True))
+        points, inner = make_circles(300, noise=0.05, factor=0.35, random_state=1)
+        columns = dict(zip("xy", points.round(4).T, strict=True))
         return as_csv({"ring": np.where(inner, "inner", "outer")} | columns)
     if name == "digits":
         digits = load_digits()
@@ -561,19 +568,23 @@ def figure(
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
     if (reference := chosen.pop("reference")) is not None and table is not None:
         whole = _watch(whole, table, tuple(reference))
-    asked = figures[check_choice("figure", name, tuple(figures))]
+    figure_asked = figures[check_choice("figure", name, tuple(figures))]
     options = chosen | {"hue": _hue(table, chosen["hue"])}
     if (components := options.pop("components")) is not None:
         options["components"] = components.split(",")
-    draw = partial(asked.draw, whole, table, **options)
+    draw = partial(figure_asked.draw, whole, table, **options)
     across = (width or WIDTH) / PIXELS
     if format not in ("json", "csv"):
         return bytes(function_of("written", "content")(draw, format, across))
     if format == "csv":
-        return as_csv(asked.data_of(whole, table, **options).columns)
+        return as_csv(figure_asked.data_of(whole, table, **options).columns)
     if name in LINKED:
         return as_json(
-            plain(function_of("linked", asked.function)(asked.data_of(whole, table, **options), across))
+            plain(
+                function_of("linked", figure_asked.function)(
+                    figure_asked.data_of(whole, table, **options), across
+                )
+            )
         )
     return as_json(drawing(draw, width or WIDTH, name))
 
@@ -623,7 +634,7 @@ def figures(model: Message, data: Message | None) -> Message:
 def _diagnosis(model: Message, fitted: Any, table: Table | None) -> Diagnosis | None:
     """Return what misleads in a model of these rows, if its fit has not said that already."""
     if "diagnosis" in model:
-        return Diagnosis(tuple(Finding(**one) for one in model["diagnosis"]), looked_at_rows=True)
+        return Diagnosis(tuple(Finding(**finding) for finding in model["diagnosis"]), looked_at_rows=True)
     return None if table is None else diagnosis_of(fitted, table)
 
 
@@ -656,8 +667,8 @@ def report(model: Message, data: Message | None) -> bytes:
     if data is None or model_of(model).model_kind.faces:
         return report_page(Fitted(expanded(model_of(model))[0], None)).encode()
     whole, fitted, table = applied(model, data)
-    known = _diagnosis(model, fitted, table) if "diagnosis" in model else None
-    return report_page(Fitted(whole, table, reading=data["arguments"], diagnosis=known)).encode()
+    diagnosis = _diagnosis(model, fitted, table) if "diagnosis" in model else None
+    return report_page(Fitted(whole, table, reading=data["arguments"], diagnosis=diagnosis)).encode()
 
 
 def results(model: Message, data: Message, answer: Message) -> Message:
@@ -692,9 +703,9 @@ def _command(fitted: Any, reading: Mapping[str, Any]) -> str:
         for name, value in fitted.get_params(deep=False).items()
         if repr(value) != repr(takes[name].default)
     }
-    known = type(fitted) in (PCA, KernelPCA) and not changed.keys() - verb_of("fit").options.keys()
+    is_fit = type(fitted) in (PCA, KernelPCA) and not changed.keys() - verb_of("fit").options.keys()
     chosen = reading.get("missing") in IMPUTED and "n_components" not in changed  # by cross-validation
-    if not known or chosen or lags_of(fitted):
+    if not is_fit or chosen or lags_of(fitted):
         return ""
     options = {name: value for name, value in reading.items() if name != "path"}
     options |= {"n_components": fitted.n_components_} | changed
@@ -739,8 +750,8 @@ def contours(expression: str, points: str) -> Message:
         }
         for k, title in enumerate(component_titles(model, scores.shape[-1]))
     ]
-    places = np.column_stack([(X + 1) / 2, classes]).round(3)
-    return dict(plain({"formula": str(kernel), "panels": panels, "points": places}))
+    located = np.column_stack([(X + 1) / 2, classes]).round(3)
+    return dict(plain({"formula": str(kernel), "panels": panels, "points": located}))
 
 
 def _in_plane(points: str) -> tuple[Any, Any]:

@@ -33,8 +33,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # output of libraries goes to standard error
 
-    def say(said: Message) -> None:
-        answers.write(json.dumps(said) + "\n")
+    def say(message: Message) -> None:
+        answers.write(json.dumps(message) + "\n")
         answers.flush()
 
     orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
@@ -89,10 +89,10 @@ def answered(work: Callable[..., Any], order: Message, say: Callable[[Message], 
     for name in {"do", "say", "answer"} - signature(work).parameters.keys():
         arguments.pop(name, None)
     names = {
-        text: part["name"]
-        for part in order.values()
-        if isinstance(part, dict) and "path" in part and not part.get("given")
-        for text in (part["path"], os.path.basename(part["path"]))
+        text: source["name"]
+        for source in order.values()
+        if isinstance(source, dict) and "path" in source and not source.get("given")
+        for text in (source["path"], os.path.basename(source["path"]))
     }
     try:
         result = work(**arguments)
@@ -114,17 +114,17 @@ def answered(work: Callable[..., Any], order: Message, say: Callable[[Message], 
         return {"status": status, "error": _named(text, names), "usable": usable}
 
 
-def _named(said: Any, names: dict[str, str], levels: int = DEEPEST) -> Any:
+def _named(message: Any, names: dict[str, str], levels: int = DEEPEST) -> Any:
     """Return values with other names in their texts; serializers fail at about 200 levels."""
     if levels == 0:
         raise errors.DataError(f"The file nests values more than {DEEPEST} levels deep. Save it again.")
-    if isinstance(said, dict):
-        return {name: _named(value, names, levels - 1) for name, value in said.items()}
-    if isinstance(said, list | tuple):
-        return [_named(value, names, levels - 1) for value in said]
-    if not isinstance(said, str):
-        return said
-    text = said.encode("utf-8", "replace").decode()
+    if isinstance(message, dict):
+        return {name: _named(value, names, levels - 1) for name, value in message.items()}
+    if isinstance(message, list | tuple):
+        return [_named(value, names, levels - 1) for value in message]
+    if not isinstance(message, str):
+        return message
+    text = message.encode("utf-8", "replace").decode()
     return re.sub("|".join(map(re.escape, names)), lambda match: names[match[0]], text) if names else text
 
 
@@ -133,9 +133,11 @@ def status_of(error: Exception, what: str = "This request") -> tuple[int, str]:
     causes: list[BaseException] = [error]
     while (cause := causes[-1].__cause__) is not None:
         causes.append(cause)
-    if any(isinstance(one, OSError) and one.errno in errors.FULL and one.errno != EFBIG for one in causes):
+    if any(
+        isinstance(cause, OSError) and cause.errno in errors.FULL and cause.errno != EFBIG for cause in causes
+    ):
         return 507, "The disk is full. Delete something, and try again."
-    if any(isinstance(one, MemoryError) or getattr(one, "errno", 0) == EFBIG for one in causes):
+    if any(isinstance(cause, MemoryError) or getattr(cause, "errno", 0) == EFBIG for cause in causes):
         limit = f"{what} exceeds the memory limit. Use fewer rows, columns or components."
         return 413, str(error) if isinstance(error, MemoryLimitError) else limit
     if isinstance(error, GramianError):

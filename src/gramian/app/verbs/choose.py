@@ -257,8 +257,8 @@ def estimator_named(name: str, discrete: bool, random_state: int = 0) -> Any:
 
 def _known_as(table: Any, kept: Any) -> list[str]:
     """Return what --columns knows the kept columns by: names, or positions in the file."""
-    known = table.feature_names or table.column_numbers or range(len(kept))
-    return [str(name) for name, is_kept in zip(known, kept, strict=True) if is_kept]
+    names = table.feature_names or table.column_numbers or range(len(kept))
+    return [str(name) for name, is_kept in zip(names, kept, strict=True) if is_kept]
 
 
 def _lines(names: list[str]) -> bytes:
@@ -406,7 +406,9 @@ def relations(
         "degree": result.degree,
         "monomials": result.n_monomials,
         "distinct_rows": result.n_samples if result.distinct else None,
-        "relations": [payload(one, *FIELDS) | {"columns": one.feature_names} for one in result],
+        "relations": [
+            payload(relation, *FIELDS) | {"columns": relation.feature_names} for relation in result
+        ],
         "nearest_other": result.nearest,
         "limit": result.limit,
         "reason": result.reason,
@@ -432,7 +434,7 @@ def table() -> verb.Result:
     from gramian.kernels import table
 
     kernels = table()
-    return verb.Result(kernels, {"kernels": [asdict(one) for one in kernels]})
+    return verb.Result(kernels, {"kernels": [asdict(kernel) for kernel in kernels]})
 
 
 @verb.about(doing="auditing", documented={"": "gramian.kernels.auditing:audit"})
@@ -476,9 +478,9 @@ def audit(
     if data is not None and kernel != "precomputed":
         # Names of columns end here, and widths that depend on the data are shown as numbers.
         audited = audited.resolve(rows, data.feature_names)
-    given: dict[str, Any] = {} if value_tol is None else {"value_tol": value_tol}
-    given |= {"n_features": n_features, "random_state": random_state}
-    report = audit(audited, rows, **given, time_limit=TIME_LIMIT if time_limit is None else time_limit)
+    options: dict[str, Any] = {} if value_tol is None else {"value_tol": value_tol}
+    options |= {"n_features": n_features, "random_state": random_state}
+    report = audit(audited, rows, **options, time_limit=TIME_LIMIT if time_limit is None else time_limit)
     drawn = {"counter-example": lambda: function_of("planes", "counter_example")(report)}
     figures = {} if report.witness is None else drawn
     text = _rounded(str(report))

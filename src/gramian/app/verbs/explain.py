@@ -41,7 +41,7 @@ def describe(
     result = describe(model, data, top=top)
     columns = {"name": result.variables, "kind": result.kinds} | payload(result, *STATISTICS)
     facts = {
-        "variables": [dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)],
+        "variables": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
         "components": [
             {"name": name, result.measure: dict(largest)}
             for name, largest in zip(result.components, result.top, strict=True)
@@ -112,7 +112,9 @@ def diagnose(model: verb.Model, data: verb.Data, *, meta: verb.Meta = None) -> v
     from gramian.answers.diagnose import diagnose
 
     result = diagnose(model, data)
-    return verb.Result("\n".join(result.lines()), {"findings": [asdict(one) for one in result.findings]})
+    return verb.Result(
+        "\n".join(result.lines()), {"findings": [asdict(finding) for finding in result.findings]}
+    )
 
 
 INTERVALS = (
@@ -285,7 +287,7 @@ def monitor(
     )
     result = made.statistics(data, rows="auto")
     columns, limits = result.finite, made.limits_
-    worst = [place for place in result.worst() if result.alarms[place]]
+    worst = [row for row in result.worst() if result.alarms[row]]
     count, events = int(result.alarms.sum()), result.events
     rules = made.run_rules() if limits.held_out else None
     notes = [*map(str, result.frozen), *limits.sentences]
@@ -293,9 +295,9 @@ def monitor(
         "rows": len(result),
         "alarms": count,
         "alpha": limits.alpha,
-        "limits": [vars(one) for one in limits.limits],
+        "limits": [vars(item) for item in limits.limits],
         "worst": [{name: values[i] for name, values in columns.items()} for i in worst],
-        "frozen": [one._asdict() for one in result.frozen],
+        "frozen": [item._asdict() for item in result.frozen],
         "events": _records(events.columns),
         "rules": [] if rules is None else _records(rules.columns),
         "summary": result.summary,
@@ -314,7 +316,7 @@ def monitor(
 
 
 def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _report(result: Any, rules: Any, source: str) -> str:
@@ -323,12 +325,12 @@ def _report(result: Any, rules: Any, source: str) -> str:
     from gramian.core.notebook import Grid
 
     lines = [f"# Alarms in {source}"]
-    for title, parts in (
+    for title, contents in (
         ("", [result.summary, *map(str, result.frozen)]),
         ("Events", result.events.parts()),
         ("Limits", result.limits.parts()),
         ("Rules", [] if rules is None else rules.parts()),
     ):
-        lines += [f"## {title}"] if title and parts else []
-        lines += [one.markdown() if isinstance(one, Grid) else one for one in parts]
+        lines += [f"## {title}"] if title and contents else []
+        lines += [content.markdown() if isinstance(content, Grid) else content for content in contents]
     return shown_lines("\n\n".join(lines)) + "\n"

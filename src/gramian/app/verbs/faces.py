@@ -97,14 +97,14 @@ def fit(
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
     }
-    of = f" of {model.n_people_:,} people" if model.n_people_ else ""
+    people = f" of {model.n_people_:,} people" if model.n_people_ else ""
     bad = f", {len(pictures.skipped)} skipped" if pictures.skipped else ""
     share = "" if shares is None else f": {100 * float(shares.sum()):.1f} % of the variance"
     *notes, measured = (note[0].upper() + note[1:] for note in model.notes_)
     if model.face_scores_.size:
         measured += f": {100 * model.face_keep_:g} % have a distance of at most {model.face_threshold_:.4f}"
     lines = [
-        f"{len(pictures):,} pictures{of}, {width}x{height}{bad}; light: {model.light_}.",
+        f"{len(pictures):,} pictures{people}, {width}x{height}{bad}; light: {model.light_}.",
         f"{counted(model.n_components_, 'component')}{share}.",
         *(f"{note}." for note in (*notes, measured)),
         f"\n{model.plan_}\n\n{model.certificate_}\n",
@@ -217,9 +217,9 @@ def enroll(
         [file for faces in used for file in faces.files] if keep_files else None,
         sources=[name for faces in used for name in faces.names],
     )
-    known, (unlike, notes) = Counter(who for who, _ in enrolled.repeated), _unlike_faces(model, used)
+    repeated, (unlike, notes) = Counter(who for who, _ in enrolled.repeated), _unlike_faces(model, used)
     lines = [
-        f"{padded}  {count} enrolled{f', {known[who]} known already' if who in known else ''}"
+        f"{padded}  {count} enrolled{f', {repeated[who]} known already' if who in repeated else ''}"
         for padded, (who, count) in zip(_padded(enrolled.counts), enrolled.counts.items(), strict=True)
     ]
     lines += ["", f"{enrolled}{f', {len(skipped)} skipped' if skipped else ''}. Written: {gallery}"]
@@ -227,7 +227,7 @@ def enroll(
         "gallery": str(gallery),
         "enrolled": sum(enrolled.counts.values()),
         "people": [
-            {"person": who, "enrolled": count, "known_already": known[who]}
+            {"person": who, "enrolled": count, "known_already": repeated[who]}
             for who, count in enrolled.counts.items()
         ],
         "known_already": [{"person": who, "picture": source} for who, source in enrolled.repeated],
@@ -242,7 +242,10 @@ def enroll(
     except DataError as error:  # settings that do not suit who is in it yet
         notes.append(f"warning: enrolled, but nobody can be recognised yet. {error}")
     else:
-        facts |= {"far": recogniser.far_, "trade": [rates(one) for one in recogniser.calibration_.trade]}
+        facts |= {
+            "far": recogniser.far_,
+            "trade": [rates(is_strange) for is_strange in recogniser.calibration_.trade],
+        }
         default = f"the default for {counted(len(recogniser.people_), 'person', 'people')}"
         source = default if recogniser.far is None else "as stored in the gallery"
         rate = f"identify uses {recogniser.far_:g}, {source}; --far changes it."
@@ -252,7 +255,7 @@ def enroll(
 
 def _unlike_faces(model: Any, used: Iterable[Any]) -> tuple[list[str], list[str]]:
     """Return the names of pictures that the model takes for no faces, and a warning if there are any."""
-    scores = [one for faces in used for one in zip(faces.names, model.face_score(faces), strict=True)]
+    scores = [score for faces in used for score in zip(faces.names, model.face_score(faces), strict=True)]
     unlike = [name for name, score in scores if score > model.face_threshold_]
     number = f"{len(unlike)} of {counted(len(scores), 'enrolled picture')}"
     warning = f"warning: {number} not recognised as a face: {first_few(unlike, shown, SHOWN)}. Check them."
@@ -377,15 +380,15 @@ def _answered(far: float | None, model: Any, gallery: Any, pictures: Any, *perso
     facts = {
         "gallery": str(gallery.path),
         "calibration": calibration,
-        "answers": [{"picture": name} | asdict(one) for name, one in answers],
+        "answers": [{"picture": name} | asdict(answer) for name, answer in answers],
         "skipped": skipped_facts(skipped),
     }
-    lines = [f"{name}: {one}" for name, one in answers]
+    lines = [f"{name}: {answer}" for name, answer in answers]
     if answers:
         accepted = f"other people's pictures are accepted as {person[0]}" if person else ""
         accepted = accepted or "strangers' pictures are accepted"
         default = " (the default for so many people)" if recogniser.far is None else ""
-        share, own = (
+        share, rejected = (
             "an unknown share" if predicted is None else f"{100 * predicted:.3g} %"
             for predicted in (calibration["predicted_false_accept"], calibration["predicted_false_reject"])
         )
@@ -393,15 +396,15 @@ def _answered(far: float | None, model: Any, gallery: Any, pictures: Any, *perso
             "",
             f"{counted(calibration['people'], 'person', 'people')} enrolled; false accept rate "
             f"{calibration['far']:g}{default}; similarity threshold {calibration['threshold']:.3g}. "
-            f"Predicted: {share} of {accepted}, {own} of new pictures of enrolled people are rejected.",
+            f"Predicted: {share} of {accepted}, {rejected} of new pictures of enrolled people are rejected.",
             *calibration["notes"],
         ]
-    unanswered = bool(skipped) or any(one.kind != "person" for _, one in answers)
+    unanswered = bool(skipped) or any(answer.kind != "person" for _, answer in answers)
     return verb.Result(_text(lines), facts, unanswered=unanswered)
 
 
 def _skipped(pictures: Any) -> list[tuple[str, str]]:
-    return [one for faces in pictures for one in faces.skipped]
+    return [path for faces in pictures for path in faces.skipped]
 
 
 def _text(lines: Iterable[str]) -> str:

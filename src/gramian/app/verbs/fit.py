@@ -80,19 +80,19 @@ def estimator(
         Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; see gramian
         kernels table. PCA without it.
     """
-    given = {name: value for name, value in locals().items() if value is not None and value is not False}
-    given |= {"center": center}
-    given.pop("missing", None)
+    arguments = {name: value for name, value in locals().items() if value is not None and value is not False}
+    arguments |= {"center": center}
+    arguments.pop("missing", None)
     kind = estimator_class(kernel)
     takes = inspect.signature(kind).parameters
     what = "kernel PCA: give a kernel" if kernel is None else "PCA, without a kernel"
-    verb.only_for(what, given, *(name for name in given if name not in takes))
+    verb.only_for(what, arguments, *(name for name in arguments if name not in takes))
     if kernel is not None:
-        _check_kernel_options(kernel, given)
+        _check_kernel_options(kernel, arguments)
     elif missing in IMPUTED and not isinstance(n_components, int):
         advice = 'Give one, such as n_components=2; with missing="mean", n_components="cv" suggests one.'
         raise ParameterError("missing", missing, "imputes with a number of components", advice)
-    return kind(**given)
+    return kind(**arguments)
 
 
 def estimator_class(kernel: str | None) -> type[Any]:
@@ -106,18 +106,18 @@ def estimator_class(kernel: str | None) -> type[Any]:
     return KernelPCA
 
 
-def _check_kernel_options(kernel: str, given: Mapping[str, Any]) -> None:
+def _check_kernel_options(kernel: str, options: Mapping[str, Any]) -> None:
     """Refuse what a kernel would ignore, and scales that it has not; the estimator checks all else."""
     from gramian.kernels.expression import PRECOMPUTED, parse
     from gramian.models.kernel_pca.projection import check_scale
 
-    check_scale(given.get("scale"), precomputed=kernel.strip() == PRECOMPUTED)
+    check_scale(options.get("scale"), precomputed=kernel.strip() == PRECOMPUTED)
     made = None if kernel.strip() == PRECOMPUTED else parse(kernel)
     takes = () if made is None or not kernel.strip().isidentifier() else made.get_params(deep=False).keys()
-    known = ", ".join(name for name in KERNEL_OPTIONS if name in takes) or "no such option"
+    accepted = ", ".join(name for name in KERNEL_OPTIONS if name in takes) or "no such option"
     for name in KERNEL_OPTIONS:
-        if name in given and name not in takes:
-            allowed = f"does not apply to kernel={kernel!r}, which takes {known}"
+        if name in options and name not in takes:
+            allowed = f"does not apply to kernel={kernel!r}, which takes {accepted}"
             raise ParameterError(name, allowed=allowed, hint="Leave it out, or write it into an expression.")
 
 
@@ -214,7 +214,7 @@ def fit(
     diagnosis, command = diagnosis_of(made, table), tuple(context.command)
     answer = headline(made, table, scores, diagnosis)
     lines = [*answer.sentences[:1], facts.in_brief(made), *sentences.used_lines(made, table), ""]
-    kinds, known = (loadings or "unit", format or "csv"), (diagnosis, answer if data.in_memory else None)
+    kinds, prepared = (loadings or "unit", format or "csv"), (diagnosis, answer if data.in_memory else None)
     return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),
         lambda: {
@@ -227,7 +227,7 @@ def fit(
             "versions": facts.versions(),
         },
         model=made,
-        fitted=facts.Fitted(made, table, scores, command, seconds, *kinds, context.reading, *known),
+        fitted=facts.Fitted(made, table, scores, command, seconds, *kinds, context.reading, *prepared),
     )
 
 

@@ -87,14 +87,16 @@ def plot(
     if data is None and table is not None:  # the stored rows have scores only
         _check_labels(table, channels)
         look["mapped"] = table.values
-        possible = {name: one for name, one in possible.items() if not one.data or "mapped" in one.options}
+        possible = {
+            name: figure for name, figure in possible.items() if not figure.data or "mapped" in figure.options
+        }
     names = figures.split(",") if figures else list(possible)
     for name in names:
         if name not in possible:
             available_ones = f"Available: {', '.join(possible)}."
             raise ParameterError("figures", name, f"needs {BY_NAME[name].needs}", available_ones)
     for option in LOOKS:
-        takers = [name for name, one in possible.items() if option in one.options]
+        takers = [name for name, figure in possible.items() if option in figure.options]
         if option in look and not {*takers} & {*names}:
             advice = f"It is for {', '.join(takers)}." if takers else "Leave it out."
             raise ParameterError(option, allowed=f"is not for {', '.join(names)}", hint=advice)
@@ -122,10 +124,10 @@ def _stored_scores(model: str, fitted: Any) -> Any:
 
 def _check_labels(stored: Any, channels: dict[str, str]) -> None:
     """Raise an error for a column that is not stored with the scores."""
-    known = [*([stored.label_name] if stored.label_name else []), *stored.metadata]
+    available = [*([stored.label_name] if stored.label_name else []), *stored.metadata]
     for channel, name in channels.items():
-        if name not in known:
-            there = f"which have {', '.join(known)}" if known else "which have no labels"
+        if name not in available:
+            there = f"which have {', '.join(available)}" if available else "which have no labels"
             allowed = f"is not stored with the scores, {there}"
             raise ParameterError(channel, name, allowed, "Add the file of DATA after the model.")
 

@@ -430,8 +430,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         self._row_means, self._mean = result.row_means, result.mean
         self._sums, self._ridge_map, self._scaling = None, None, fit.scaling
         self.component_choice_, self.repair_ = fit.choice, result.repair
-        asked = self.n_components is not None
-        fitted.store_solution(self, components, fit.solution, asked=asked, of=fit.matrix)
+        requested = self.n_components is not None
+        fitted.store_solution(self, components, fit.solution, requested=requested, matrix=fit.matrix)
         if result.vectors is not None and unequal:
             self._complete_vectors(rows)
         fitted.on_device(self, rows.home)
@@ -493,12 +493,12 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
     def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection.scores, self.n_components_)
 
-    def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
+    def table(self, what: str, X: Any = None, *, supplementary: Any = None) -> Any:
         """Return scores, squared cosines and contributions of rows in feature space.
 
         Parameters
         ----------
-        of : {"rows"}
+        what : {"rows"}
         X : array-like of shape (n_samples, n_features)
             The rows of the fit.
         supplementary : array-like of shape (m, n_features), optional
@@ -519,7 +519,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         from gramian.models.pca.tables import kernel_table
 
         check_is_fitted(self)
-        return kernel_table(self, of, X, supplementary)
+        return kernel_table(self, what, X, supplementary)
 
     def _scores_and_squares(self, rows: Rows) -> tuple[FloatArray, FloatArray | None]:
         """Return scores of rows, and squared distances from the mean where the kernel gives distances."""
@@ -656,7 +656,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
 
     def _lazily(self, rows: Rows, f: Callable[[Any], Any]) -> Any:
         d = self.n_features_in_
-        return self._as_fitted(rows.mapped(lambda part: f(part.in_memory()).reshape(-1, d), d))
+        return self._as_fitted(rows.mapped(lambda block: f(block.in_memory()).reshape(-1, d), d))
 
     def _way_back(self) -> str:
         method = self.preimage_

@@ -85,7 +85,7 @@ class KernelMapper(fitted.Transformer):
         rows = self._new_rows(X)
         mapping = self.feature_map_
         if rows.free_to_revisit or not rows.in_one_place:
-            return rows.mapped(lambda part: mapping.evaluate(part.in_memory(), part.dtype), len(mapping))
+            return rows.mapped(lambda block: mapping.evaluate(block.in_memory(), block.dtype), len(mapping))
         mapping.require_room(rows.shape[0], rows.dtype)
         features: RealArray = rows.map(lambda block: mapping.evaluate(block.values, rows.dtype))
         return features

@@ -114,7 +114,7 @@ class KernelFit:
     def target(self) -> Target:
         """The number of components, or their share, that is asked for."""
         shape = self.rows.shape
-        return check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
+        return check_target(self.parameters.n_components, shape[0], shape, what="kernel components")
 
     @property
     def plain_landmarks(self) -> bool:
@@ -128,10 +128,14 @@ def is_precomputed(parameters: KernelParameters) -> bool:
     return isinstance(parameters.kernel, str) and parameters.kernel == expression.PRECOMPUTED
 
 
-def asked_kernel(asked: KernelParameters) -> Kernel:
+def asked_kernel(parameters: KernelParameters) -> Kernel:
     """Return the kernel as its parameters say, without numbers from the data."""
     return kernel_from_name(
-        asked.kernel, gamma=asked.gamma, degree=asked.degree, coef0=asked.coef0, params=asked.kernel_params
+        parameters.kernel,
+        gamma=parameters.gamma,
+        degree=parameters.degree,
+        coef0=parameters.coef0,
+        params=parameters.kernel_params,
     )
 
 
@@ -183,31 +187,31 @@ class FeatureFit(KernelFit):
 
     def solve(self) -> Self:
         """Choose landmarks, or draw random features, and find the components in one pass over the rows."""
-        began, rows, kernel, asked = time.perf_counter(), self.rows, self.kernel, self.parameters
+        began, rows, kernel, parameters = time.perf_counter(), self.rows, self.kernel, self.parameters
         _ = self.plan  # which refuses what cannot be
         assert kernel is not None
-        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros, nodes=self._rule is not None)
+        preimage_method(parameters.preimage, kernel, sparse=rows.skips_zeros, nodes=self._rule is not None)
         every, home = None, rows.at_home
         if self._rule is None:
             rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
-            rng = generators(asked.random_state, 4)[3]
+            rng = generators(parameters.random_state, 4)[3]
             self.mapping = RandomFourierMap(self.count, gamma=rates, random_state=rng)
             self.mapping.fit(home.in_memory() if home.free_to_revisit else home)
             self.mapping.random_state = self.mapping.gamma = None
         else:
             # For the precision only the number of rows counts.
-            precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), asked.tol)
+            precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), parameters.tol)
             every = kernel.bind(_reaching_as_far(home), precision)
             landmarks = self._given
             if landmarks is None:
                 rule, rng, dtype = (
-                    str(asked.landmarks),
-                    generators(asked.random_state, 4)[3],
+                    str(parameters.landmarks),
+                    generators(parameters.random_state, 4)[3],
                     np.float32 if self._single else np.float64,
                 )
                 options = {
-                    "tol": check_tol(asked.tol, rows.dtype),
-                    "center": bool(asked.center),
+                    "tol": check_tol(parameters.tol, rows.dtype),
+                    "center": bool(parameters.center),
                     "dtype": dtype,
                 }
                 landmarks, self.indices = chosen(every, home, self.count, rule, rng, **options)
@@ -229,8 +233,8 @@ class FeatureFit(KernelFit):
     @cached_property
     def count(self) -> int:
         """Number of landmarks or random features; raises an error for parameters they do not support."""
-        rows, kernel, asked = self.rows, self.kernel, self.parameters
-        landmarks, solver = asked.landmarks, asked.solver
+        rows, kernel, parameters = self.rows, self.kernel, self.parameters
+        landmarks, solver = parameters.landmarks, parameters.solver
         if kernel is None:
             why = 'evaluates the kernel on some rows, so it does not support kernel="precomputed"'
             hint = "Pass the rows and the kernel itself, or leave solver at 'auto'."
@@ -242,16 +246,16 @@ class FeatureFit(KernelFit):
             )
             hint = "Leave solver at 'auto', which checks all eigenvalues."
             raise ParameterError("solver", solver, why, hint)
-        if asked.repair is not None:
+        if parameters.repair is not None:
             why = f"is for kernels with negative eigenvalues, which solver={solver!r} does not support"
-            raise ParameterError("repair", asked.repair, why, "Leave it out.")
-        if isinstance(asked.n_components, str):
+            raise ParameterError("repair", parameters.repair, why, "Leave it out.")
+        if isinstance(parameters.n_components, str):
             why = "is a rule that fits all rows many times"
             hint = (
                 f"With solver={solver!r} use a number or a fraction, or run the rule on a sample of "
                 "the rows: choose_components(model, sample)."
             )
-            raise ParameterError("n_components", asked.n_components, why, hint)
+            raise ParameterError("n_components", parameters.n_components, why, hint)
         if solver == "random-features":
             if not self.plain_landmarks:
                 why = 'applies only to solver="nystroem": random features have none'
@@ -264,19 +268,19 @@ class FeatureFit(KernelFit):
                 'solver="random-features" needs dense rows, but X is sparse. Use '
                 'solver="nystroem", or pass X.toarray().'
             )
-            count = asked.n_landmarks
+            count = parameters.n_landmarks
             return N_LANDMARKS if count is None else check_integer("n_landmarks", count)
         if isinstance(landmarks, str):
             check_choice("landmarks", landmarks, LANDMARK_RULES)
-        elif asked.n_landmarks is not None:
+        elif parameters.n_landmarks is not None:
             why = "is not allowed with an array of landmarks, which sets their number"
-            raise ParameterError("n_landmarks", asked.n_landmarks, why, "Leave n_landmarks out.")
+            raise ParameterError("n_landmarks", parameters.n_landmarks, why, "Leave n_landmarks out.")
         else:
             return int(self._given.shape[0])
-        if asked.n_landmarks is None:
+        if parameters.n_landmarks is None:
             return int(min(N_LANDMARKS, rows.shape[0]))
         advice = "Landmarks are chosen among the rows."
-        return check_integer("n_landmarks", asked.n_landmarks, 1, rows.shape[0], advice)
+        return check_integer("n_landmarks", parameters.n_landmarks, 1, rows.shape[0], advice)
 
     @cached_property
     def _given(self) -> Any:
@@ -295,10 +299,10 @@ class FeatureFit(KernelFit):
     @property
     def _rule(self) -> str | None:
         """How landmarks are chosen; None for random features."""
-        asked = self.parameters
-        if asked.solver == "random-features":
+        parameters = self.parameters
+        if parameters.solver == "random-features":
             return None
-        return asked.landmarks if isinstance(asked.landmarks, str) else "given"
+        return parameters.landmarks if isinstance(parameters.landmarks, str) else "given"
 
     @property
     def _single(self) -> bool:
@@ -307,8 +311,10 @@ class FeatureFit(KernelFit):
         return self.rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
 
     def _request(self, target: Target, dtype: Any) -> SolveRequest:
-        asked = self.parameters
-        return SolveRequest(target, check_tol(asked.tol, dtype), memory_limit_bytes(asked.memory_limit))
+        parameters = self.parameters
+        return SolveRequest(
+            target, check_tol(parameters.tol, dtype), memory_limit_bytes(parameters.memory_limit)
+        )
 
     # -------------------------------------------------------------------------- fit
 
@@ -328,16 +334,16 @@ class FeatureFit(KernelFit):
 
     def _decomposed(self, features: Features, sums: FeatureSums, began: float, *, spread: bool) -> Self:
         """Find the eigenpairs of the features' matrix."""
-        asked, single = self.parameters, sums.single
+        parameters, single = self.parameters, sums.single
         m, rank = features.basis.shape
         shape = (sums.count, self.rows.shape[1])
         costs = feature_costs(shape, m, self._rule, single=single, rank=rank, elsewhere=spread)
-        problem = FeatureProblem(sums, features, bool(asked.center), costs)
+        problem = FeatureProblem(sums, features, bool(parameters.center), costs)
         # Whether so many may be asked for was decided before it was known how many landmarks there are.
-        target = check_target(asked.n_components, sys.maxsize, (sums.count, m))
+        target = check_target(parameters.n_components, sys.maxsize, (sums.count, m))
         request = self._request(problem.reachable(target), np.dtype(np.float32 if single else np.float64))
         problem.earlier = time.perf_counter() - began
-        solution = run(problem, problem.schedule(request), drawn_seeds(asked.random_state))
+        solution = run(problem, problem.schedule(request), drawn_seeds(parameters.random_state))
         self.sums, self.found = sums, problem.coefficients(solution, target.count)
         self.solution = replace(solution, spectrum=solution.spectrum.scaled(problem.factor()))
         return self
@@ -408,24 +414,24 @@ class ExactFit(KernelFit):
 
     def solve(self) -> Self:
         """Find the components."""
-        asked, rows, kernel = self.parameters, self.rows, self.kernel
-        if isinstance(asked.n_components, str):
-            rule = check_choice("n_components", asked.n_components, COUNT_RULES)
+        parameters, rows, kernel = self.parameters, self.rows, self.kernel
+        if isinstance(parameters.n_components, str):
+            rule = check_choice("n_components", parameters.n_components, COUNT_RULES)
             from gramian.models.kernel_pca.rules import components_of_kernel, with_kernel
 
-            model = with_kernel(asked, kernel, n_components=None, scale=None)
-            rng = generators(asked.random_state, 3)[2]
+            model = with_kernel(parameters, kernel, n_components=None, scale=None)
+            rng = generators(parameters.random_state, 3)[2]
             self.choice = answer = components_of_kernel(model, rows, rule, rng=rng)
             if answer.number is None:
                 raise ParameterError("n_components", rule, f": {answer.sentence}")
             warn_of_none(answer)
         target = self.target if self.choice is None else Target(count=max(1, int(self.choice.number or 0)))
-        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros)
+        preimage_method(parameters.preimage, kernel, sparse=rows.skips_zeros)
         problem, evaluator, planned = self._planned(target)
         warn_of_cost(planned, self._cheaper, rows.like)
         X = rows.in_memory()
         problem.source = MatrixSource(X) if evaluator is None else KernelSource(evaluator, X)
-        solution = run(problem, planned, drawn_seeds(asked.random_state))
+        solution = run(problem, planned, drawn_seeds(parameters.random_state))
         if evaluator is not None:
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)
@@ -449,11 +455,13 @@ class ExactFit(KernelFit):
 
     def _planned(self, target: Target) -> tuple[KernelProblem, Evaluator | None, Schedule]:
         """Return what the engine is asked about, the kernel on the rows, and the routes."""
-        asked, rows, kernel = self.parameters, self.rows, self.kernel
-        evaluator, center, X = None, bool(asked.center), rows.in_memory()
+        parameters, rows, kernel = self.parameters, self.rows, self.kernel
+        evaluator, center, X = None, bool(parameters.center), rows.in_memory()
         if kernel is not None:
-            evaluator = kernel.bind(X, precision_of(X, asked.tol), centered=center)
-        clip = asked.repair is not None and check_choice("repair", asked.repair, ("clip",)) == "clip"
+            evaluator = kernel.bind(X, precision_of(X, parameters.tol), centered=center)
+        clip = (
+            parameters.repair is not None and check_choice("repair", parameters.repair, ("clip",)) == "clip"
+        )
         problem = KernelProblem(rows, None, center, psd=False, clip=clip, given=evaluator is None)
         problem.fraction = target.fraction is not None
         if evaluator is not None:
@@ -461,17 +469,20 @@ class ExactFit(KernelFit):
             problem.calls = evaluator.kernel.calls(X)
         if rows.weights is not None:
             problem.unit = "eigenvalues of Kc with weighted rows"
-        solver = check_choice("solver", asked.solver, KERNEL_SOLVERS)
-        if asked.n_landmarks is not None or not self.plain_landmarks:
+        solver = check_choice("solver", parameters.solver, KERNEL_SOLVERS)
+        if parameters.n_landmarks is not None or not self.plain_landmarks:
             raise ParameterError(
-                "landmarks" if asked.n_landmarks is None else "n_landmarks",
+                "landmarks" if parameters.n_landmarks is None else "n_landmarks",
                 allowed=f"applies only to solver={either(APPROXIMATE)}, but solver={solver!r} uses every row",
                 hint="Leave it out, or set the solver.",
             )
         if solver == "krylov" and problem.everything and problem.clip:
             why = 'finds only the largest eigenvalues, but repair="clip" needs the negative ones'
             raise ParameterError("solver", solver, why, "Leave solver at 'auto'.")
-        tol, limit = check_tol(asked.tol, rows.dtype), memory_limit_bytes(asked.memory_limit, rows.like)
+        tol, limit = (
+            check_tol(parameters.tol, rows.dtype),
+            memory_limit_bytes(parameters.memory_limit, rows.like),
+        )
         try:
             return problem, evaluator, problem.schedule(SolveRequest(target, tol, limit, solver))
         except MemoryLimitError as error:
@@ -479,8 +490,8 @@ class ExactFit(KernelFit):
 
     def _cheaper(self) -> str:
         """Say what takes less time than all rows."""
-        asked, kernel = self.parameters, self.kernel
-        number = asked.repair is None and not isinstance(asked.n_components, str)
+        parameters, kernel = self.parameters, self.kernel
+        number = parameters.repair is None and not isinstance(parameters.n_components, str)
         approximate = number and kernel is not None and kernel.psd
         other = ", or KernelPCA(solver='nystroem') with few n_landmarks" * approximate
         return f"A sample of the rows costs less{other}."

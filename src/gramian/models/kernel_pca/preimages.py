@@ -68,13 +68,13 @@ class PreimageMethod:
 
 
 def preimage_method(
-    asked: Any, kernel: Kernel | None, *, sparse: bool = False, nodes: bool = True
+    method: Any, kernel: Kernel | None, *, sparse: bool = False, nodes: bool = True
 ) -> PreimageMethod:
     """Return the requested method if the kernel allows it, or the best one for "auto".
 
     Parameters
     ----------
-    asked : {"auto", "fixed-point", "gradient", "ridge"}
+    method : {"auto", "fixed-point", "gradient", "ridge"}
     kernel : Kernel or None
         With every parameter a number; None for a precomputed one.
     sparse : bool
@@ -93,26 +93,26 @@ def preimage_method(
     >>> print(preimage_method("auto", RBF(gamma=1.0)))
     fixed-point: the kernel depends on x - y alone and is smooth.
     """
-    asked = check_choice("preimage", asked, PREIMAGES)
+    method = check_choice("preimage", method, PREIMAGES)
     lacks = [(kernel is None, PRECOMPUTED), (not nodes, FEATURES), (sparse, SPARSE)]
     for reason, advice in [pair for lacking, pair in lacks if lacking]:
-        if asked != "auto":
-            raise ParameterError("preimage", asked, "needs rows", advice)
+        if method != "auto":
+            raise ParameterError("preimage", method, "needs rows", advice)
         return PreimageMethod("none", f"{reason}.", advice)
     assert kernel is not None
-    if asked == "fixed-point" and not kernel.stationary:
+    if method == "fixed-point" and not kernel.stationary:
         needs = f"needs a kernel of x - y alone, such as rbf, matern or rq, not {kernel!r}"
-        raise ParameterError("preimage", asked, needs, 'Use preimage="gradient" or "auto".')
-    if asked in ("fixed-point", "gradient") and kernel.not_differentiable:
+        raise ParameterError("preimage", method, needs, 'Use preimage="gradient" or "auto".')
+    if method in ("fixed-point", "gradient") and kernel.not_differentiable:
         needs = f"needs derivatives. {kernel.not_differentiable}"
-        raise ParameterError("preimage", asked, needs, 'Use preimage="ridge" or "auto".')
+        raise ParameterError("preimage", method, needs, 'Use preimage="ridge" or "auto".')
     if isinstance(kernel, Linear):
         return PreimageMethod("exact", "the feature space of the linear kernel is the space of the rows.")
-    if asked == "gradient" and kernel.validity.refuted:
+    if method == "gradient" and kernel.validity.refuted:
         needs = f"minimises distances in feature space, and {kernel!r} is no valid kernel: it has none"
-        raise ParameterError("preimage", asked, needs, 'Use preimage="ridge" or "auto".')
-    if asked != "auto":
-        return PreimageMethod(asked, "you chose this method.")
+        raise ParameterError("preimage", method, needs, 'Use preimage="ridge" or "auto".')
+    if method != "auto":
+        return PreimageMethod(method, "you chose this method.")
     if kernel.not_differentiable:
         return PreimageMethod("ridge", kernel.not_differentiable)
     if not kernel.psd:
@@ -165,10 +165,10 @@ def found_rows(
                 ).warn()
     xp = arrays.namespace(rows)
     if not bool(xp.all(xp.isfinite(rows))):
-        given, known = (np.abs(arrays.as_float64(scores)).max() for scores in (Z, space.scores))
+        reached, usual = (np.abs(arrays.as_float64(scores)).max() for scores in (Z, space.scores))
         raise DataError(
-            f"Scores reach {given:.3g}, so that rows leave the range of float64. Give scores "
-            f"nearer to those of the fitted rows, which reach {known:.3g}."
+            f"Scores reach {reached:.3g}, so that rows leave the range of float64. Give scores "
+            f"nearer to those of the fitted rows, which reach {usual:.3g}."
         )
     return rows
 
@@ -260,12 +260,12 @@ class FeatureSpace:
         """Return the scores of rows of shape (b, d), and their squared distances from the mean, in NumPy."""
         sums = arrays.namespace(X).concat([self.coefficients, self.mean_weights[:, None]], axis=1)
 
-        def work(part: slice) -> FloatArray:
-            left, _ = self.evaluator.encode(X[part, :])
+        def work(chunk: slice) -> FloatArray:
+            left, _ = self.evaluator.encode(X[chunk, :])
             return arrays.as_float64(self.evaluator.times(left, self.right, sums))
 
-        parts = slices(X.shape[0], max(1, BLOCK_BYTES // (8 * COLUMNS)))
-        values = np.concatenate(arrays.parallel_map(work, parts, like=X))
+        chunks = slices(X.shape[0], max(1, BLOCK_BYTES // (8 * COLUMNS)))
+        values = np.concatenate(arrays.parallel_map(work, chunks, like=X))
         norms = arrays.as_float64(self.evaluator.diagonal(X)) - 2.0 * values[:, -1] + self.mean
         return values[:, :-1] - arrays.as_float64(self.row_means @ self.coefficients), norms
 
@@ -294,11 +294,11 @@ def nearest_rows(space: FeatureSpace, Z: Any) -> npt.NDArray[np.intp]:
     xp, b = arrays.namespace(space.rows), Z.shape[0]
     least = np.full(b, np.inf)
     values = np.zeros(b, dtype=np.intp)
-    for part in space.tiles:
-        gaps = 0.5 * space.norms[part] - Z @ space.scores[part, :].T
+    for chunk in space.tiles:
+        gaps = 0.5 * space.norms[chunk] - Z @ space.scores[chunk, :].T
         best, value = arrays.to_numpy(xp.argmin(gaps, axis=1)), arrays.as_float64(xp.min(gaps, axis=1))
         closer = value < least
-        least[closer], values[closer] = value[closer], part.start + best[closer]
+        least[closer], values[closer] = value[closer], chunk.start + best[closer]
     return values
 
 
@@ -317,15 +317,15 @@ def residuals(space: FeatureSpace, X: Any, Z: Any) -> FloatArray:
         Where the square of a distance is negative beyond rounding, which no valid kernel gives.
     """
     scores, norms = space.coordinates(X)
-    own, Z = arrays.as_float64(space.evaluator.diagonal(X)), arrays.as_float64(Z)
+    diagonal, Z = arrays.as_float64(space.evaluator.diagonal(X)), arrays.as_float64(Z)
     # In units in which no square leaves the range of float64.
-    unit = np.maximum(np.sqrt(np.abs(own)), np.abs(Z).max(axis=1, initial=0.0))
+    unit = np.maximum(np.sqrt(np.abs(diagonal)), np.abs(Z).max(axis=1, initial=0.0))
     unit[unit == 0] = 1.0
     with np.errstate(invalid="ignore"):
-        z, own, norms = Z / unit[:, None], own / unit / unit, norms / unit / unit
+        z, diagonal, norms = Z / unit[:, None], diagonal / unit / unit, norms / unit / unit
         lengths = np.sum(z * z, axis=1)
         squares = norms - 2.0 * np.sum(z * (scores / unit[:, None]), axis=1) + lengths
-        terms = np.abs(own) + lengths + abs(space.mean) / unit / unit
+        terms = np.abs(diagonal) + lengths + abs(space.mean) / unit / unit
         # A search without a minimum ends where there are no numbers left.
         wrong = np.flatnonzero(~(squares >= -ROUNDING * terms))
     if wrong.size:
@@ -362,15 +362,15 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
     search = fixed_points if method == "fixed-point" else quasi_newton
     floor = (space.floor - space.center) / space.spread
 
-    def work(part: slice) -> Descended:
-        z = Z[part, :]
+    def work(chunk: slice) -> Descended:
+        z = Z[chunk, :]
         nearest = arrays.rows_of(space.rows, nearest_rows(space, z))
         objective = _objective(space, space.weights(z), nearest)
         begin = (nearest - space.center) / space.spread
         if start is not None:
-            own, every = (start[part, :] - space.center) / space.spread, np.arange(z.shape[0])
-            nearer = np.flatnonzero(objective(own, every).values < objective(begin, every).values)
-            begin = arrays.with_rows(begin, nearer, arrays.rows_of(own, nearer))
+            scaled_start, every = (start[chunk, :] - space.center) / space.spread, np.arange(z.shape[0])
+            nearer = np.flatnonzero(objective(scaled_start, every).values < objective(begin, every).values)
+            begin = arrays.with_rows(begin, nearer, arrays.rows_of(scaled_start, nearer))
         return search(objective, begin, floor=floor, tol=TOL, limit=LIMIT)
 
     # Warnings of overflow would only say that a step was too long, for which it is halved.
@@ -387,20 +387,20 @@ def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.ND
     evaluator, unit, xp = space.evaluator, space.spread, arrays.namespace(g)
 
     def raw(X: Any, rows: npt.NDArray[np.intp]) -> tuple[Any, ...]:
-        own = evaluator.diagonal_slopes(X)
-        value, gradient = arrays.to_float64(own.values), arrays.to_float64(own.gradient)
+        diagonal = evaluator.diagonal_slopes(X)
+        value, gradient = arrays.to_float64(diagonal.values), arrays.to_float64(diagonal.gradient)
         stiffness = zeros(X, 1)
-        for part in space.tiles:
-            W = arrays.rows_of(g[:, part], rows)
-            slopes = evaluator.slopes(X, space.right[part, :])
+        for chunk in space.tiles:
+            W = arrays.rows_of(g[:, chunk], rows)
+            slopes = evaluator.slopes(X, space.right[chunk, :])
             value = value - 2.0 * arrays.row_products(W, slopes.values)
             gradient = gradient - 2.0 * slopes.pull(W)
             if slopes.stiffness is not None:
                 stiffness = stiffness + 2.0 * slopes.stiffness(W)
         return value, gradient, stiffness
 
-    own = arrays.as_float64(evaluator.diagonal_slopes(begin).values)
-    size = np.abs(own) + np.abs(arrays.as_float64(raw(begin, np.arange(begin.shape[0]))[0]) - own)
+    diagonal = arrays.as_float64(evaluator.diagonal_slopes(begin).values)
+    size = np.abs(diagonal) + np.abs(arrays.as_float64(raw(begin, np.arange(begin.shape[0]))[0]) - diagonal)
     size = np.where(size > 0, size, 1.0)
 
     def local(U: Any, rows: npt.NDArray[np.intp]) -> Local:
@@ -510,8 +510,8 @@ def quasi_newton(objective: Objective, start: Any, *, floor: Any, tol: float, li
         def total(x: FloatArray) -> tuple[float, FloatArray]:
             values, gradient = facts(x.reshape(-1, d), rows)
             # A step that leaves the range of float64 is too long.
-            known = np.isfinite(values).all() and np.isfinite(gradient).all()
-            return (float(values.sum()), gradient.ravel()) if known else (TOO_LARGE * b, np.zeros_like(x))
+            finite = np.isfinite(values).all() and np.isfinite(gradient).all()
+            return (float(values.sum()), gradient.ravel()) if finite else (TOO_LARGE * b, np.zeros_like(x))
 
         result = scipy.optimize.minimize(
             total,

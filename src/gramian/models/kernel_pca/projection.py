@@ -67,15 +67,15 @@ class Standardisation:
     def apply(self, values: Any, dtype: np.dtype[Any]) -> Any:
         """Return a block of rows, dense or sparse, standardised in float64 and rounded to a dtype."""
         X = arrays.to_float64(arrays.dense(values))
-        center, rest, divisor = (arrays.from_numpy(part, X) for part in self.parts)
+        center, rest, divisor = (arrays.from_numpy(vector, X) for vector in self.parts)
         with np.errstate(over="ignore"):
             Z = arrays.to_dtype((X - center - rest) / divisor, dtype)
         return arrays.require_range(Z, "Standardised rows")
 
     def back(self, rows: Any) -> Any:
         """Return standardised rows of float64 in the units of the columns."""
-        parts = (self.divisor, self.rest, self.center)
-        divisor, rest, center = (arrays.from_numpy(part, rows) for part in parts)
+        vectors = (self.divisor, self.rest, self.center)
+        divisor, rest, center = (arrays.from_numpy(vector, rows) for vector in vectors)
         with np.errstate(over="ignore"):
             return rows * divisor + rest + center
 
@@ -148,8 +148,8 @@ class KernelProjection:
         work = self._block_scores(rows)
         size = BLOCK if arrays.is_numpy(like) else tile_length(like)
         blocks = slices(rows.shape[0], size)
-        parts = arrays.parallel_map(work, blocks, like=like, part="block of rows")
-        scores = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+        results = arrays.parallel_map(work, blocks, like=like, part="block of rows")
+        scores = results[0] if len(results) == 1 else xp.concat(results, axis=0)
         with np.errstate(over="ignore"):
             scores = arrays.to_dtype(scores - arrays.from_numpy(self.offset, like), rows.dtype)
         return arrays.require_range(scores, "Scores")
@@ -158,15 +158,15 @@ class KernelProjection:
         """Return the function that maps a slice of new rows to uncentred scores."""
         alpha, scaling = arrays.from_numpy(self.coefficients, rows.like), self.scaling
 
-        def values_of(part: slice) -> Any:
-            values = rows.block(part).values
+        def values_of(chunk: slice) -> Any:
+            values = rows.block(chunk).values
             return values if scaling is None else scaling.apply(values, rows.dtype)
 
         if self.kernel is None:
-            return lambda part: arrays.to_float64(values_of(part)) @ alpha
+            return lambda chunk: arrays.to_float64(values_of(chunk)) @ alpha
         if self.mapping is not None:
             features = self.mapping
-            return lambda part: features.evaluate(arrays.dense(values_of(part))) @ alpha
+            return lambda chunk: features.evaluate(arrays.dense(values_of(chunk))) @ alpha
         sparse = issparse(self.nodes)
         fitted = self.nodes if sparse else arrays.moved(self.nodes, rows.like)
         evaluator = self.bound(fitted)
@@ -175,8 +175,8 @@ class KernelProjection:
         factors = self.coefficients if sparse else alpha
         size = 2 * BLOCK if arrays.is_numpy(rows.like) else tile_length(rows.like)
 
-        def work(part: slice) -> Any:
-            left, _ = evaluator.encode(arrays.alike(values_of(part), fitted))
+        def work(chunk: slice) -> Any:
+            left, _ = evaluator.encode(arrays.alike(values_of(chunk), fitted))
             return arrays.moved(evaluator.times(left, right, factors, size), rows.like)
 
         return work

@@ -59,8 +59,8 @@ def components_of_kernel(
 def with_kernel(model: Any, kernel: Kernel | None, **parameters: Any) -> Any:
     """Return an unfitted copy with a kernel whose parameters are numbers; with its own where that is None."""
     if kernel is not None:
-        own = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
-        parameters |= {"kernel": kernel, **own}
+        defaults = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
+        parameters |= {"kernel": kernel, **defaults}
     return clone(model).set_params(**parameters)
 
 
@@ -144,13 +144,13 @@ def held_out_preimages(model: Any, rows: Rows, rng: np.random.Generator) -> Comp
     if len(X) < 2 * FOLDS or X.shape[1] < 2:
         sentence = f"{len(X)} rows x {X.shape[1]} columns are too few to hold out some of both."
         return ComponentChoice("cv", None, {}, sentence)
-    part = rng.permutation(np.arange(len(X)) % FOLDS)
+    fold_numbers = rng.permutation(np.arange(len(X)) % FOLDS)
     group = rng.permutation(np.arange(X.shape[1]) % min(GROUPS, X.shape[1]))
-    smallest = min(int(np.sum(part != fold)) for fold in range(FOLDS))
+    smallest = min(int(np.sum(fold_numbers != fold)) for fold in range(FOLDS))
     tried = np.array([k for k in TRIED if k < smallest])
     errors = np.zeros((FOLDS, len(tried) + 1))
     for fold in range(FOLDS):
-        errors[fold] = _errors(model, X[part != fold], X[part == fold], tried, group)
+        errors[fold] = _errors(model, X[fold_numbers != fold], X[fold_numbers == fold], tried, group)
     return _choice(np.concatenate([[0], tried]), errors)
 
 
@@ -171,18 +171,18 @@ def first_components(model: Any, k: int) -> Any:
     >>> first_components(KernelPCA(3, kernel="rbf").fit(X), 2).transform(X).shape
     (4, 2)
     """
-    part = copy.copy(model)
-    part.n_components = part.n_components_ = k
-    part.rank_ = min(model.rank_, k)
-    part.eigenvalues_ = model.eigenvalues_[:k]
-    part.eigenvectors_ = model.eigenvectors_[:, :k]
-    part.projection_coef_ = model.projection_coef_[:, :k]
-    part.explained_variance_ = model.explained_variance_[:k]
+    result = copy.copy(model)
+    result.n_components = result.n_components_ = k
+    result.rank_ = min(model.rank_, k)
+    result.eigenvalues_ = model.eigenvalues_[:k]
+    result.eigenvectors_ = model.eigenvectors_[:, :k]
+    result.projection_coef_ = model.projection_coef_[:, :k]
+    result.explained_variance_ = model.explained_variance_[:k]
     shares = model.explained_variance_ratio_
-    part.explained_variance_ratio_ = None if shares is None else shares[:k]
+    result.explained_variance_ratio_ = None if shares is None else shares[:k]
     # Learned from all scores.
-    part._ridge_map = None
-    return part
+    result._ridge_map = None
+    return result
 
 
 def _errors(

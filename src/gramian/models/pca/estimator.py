@@ -343,11 +343,11 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
             The scores, in the kind and dtype of X.
         """
         with shows_progress("PCA"):
-            result, given = self._fit(X, sample_weight)
+            result, fitted_rows = self._fit(X, sample_weight)
         warn_of_findings(self)
         rows, scores = result.rows, result.directions.scores
-        if given is not rows:
-            return self._scores(given)
+        if fitted_rows is not rows:
+            return self._scores(fitted_rows)
         if scores is None or not rows.in_one_place:
             return self._scores(rows)
         whitened: RealArray = self._projection().whitened(arrays.require_range(scores, "Scores"))
@@ -487,8 +487,10 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         self.component_choice_ = choice = result.choice
         far = problem.hidden_by_offset(solution, components)
         hidden = far or (None if choice is not None and choice.number == 0 else "")
-        asked = not isinstance(self.n_components, (str, type(None)))
-        fitted.store_solution(self, components, solution, asked=asked, of="the data", hidden=hidden)
+        requested = not isinstance(self.n_components, (str, type(None)))
+        fitted.store_solution(
+            self, components, solution, requested=requested, matrix="the data", hidden=hidden
+        )
         if choice is not None and isinstance(self.n_components, str):
             fitted.warn_of_none(choice)
         elif choice is None and (self.max_rmse is not None or isinstance(self.n_components, float)):
@@ -732,7 +734,9 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         rows = as_rows(X, estimator="PCA", expected=Expected())
         self._require_columns(rows, self.n_components_, "scores")
         projection = self._projection()
-        back = rows.mapped(lambda part: projection.back(arrays.dense(part.in_memory())), self.n_features_in_)
+        back = rows.mapped(
+            lambda block: projection.back(arrays.dense(block.in_memory())), self.n_features_in_
+        )
         return self._as_fitted(back)
 
     def dual_coefficients(self, X: Any) -> FloatArray:
@@ -823,17 +827,17 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         rows, projection = self._new_rows(X), self._projection()
         directions = arrays.as_float64(self.components_)
 
-        def errors(part: Rows) -> Any:
-            part.require_finite()
+        def errors(block: Rows) -> Any:
+            block.require_finite()
             result = []
-            for C in projection.centered_blocks(part, double=True):
+            for C in projection.centered_blocks(block, double=True):
                 Z = C @ directions.T
                 Z[:, self.rank_ :] = 0.0  # as in transform: there the directions are arbitrary
                 left = ((C - Z @ directions) ** 2).sum(axis=1)
                 # From the last component back: a difference of sums would lose the digits of small errors.
                 behind = np.cumsum(np.column_stack([left, (Z**2)[:, ::-1]]), axis=1)[:, ::-1]
                 result.append(behind[:, wanted])
-            return arrays.from_numpy(np.concatenate(result), part.like)
+            return arrays.from_numpy(np.concatenate(result), block.like)
 
         return arrays.as_float64(rows.mapped(errors, len(wanted), np.float64))
 
@@ -851,12 +855,12 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         brief = [sample.brief] if sample is not None and sample.brief else []
         return replace(summary, notes=(*summary.notes, *brief, self.certificate_.brief))
 
-    def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
+    def table(self, what: str, X: Any = None, *, supplementary: Any = None) -> Any:
         """Return coordinates, squared cosines and contributions of the rows or of the columns.
 
         Parameters
         ----------
-        of : {"rows", "columns"}
+        what : {"rows", "columns"}
         X : array-like of shape (n_samples, n_features), optional
             The rows of the fit. Needed for rows, and for supplementary columns.
         supplementary : optional
@@ -909,7 +913,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         from gramian.models.pca.tables import linear_table
 
         check_is_fitted(self)
-        return linear_table(self, of, X, supplementary)
+        return linear_table(self, what, X, supplementary)
 
     @property
     def _degrees(self) -> float:
@@ -1016,12 +1020,12 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         rows, projection = self._new_rows(X), self._projection()
         holes = self._missing_method != "error"
 
-        def densities(part: Rows) -> Any:
-            part.require_finite(holes=holes)
-            values = np.concatenate([*map(model.log_density, projection.centered_blocks(part))])
-            for indices, X in incomplete_rows(part, np.flatnonzero(np.isnan(values))):
+        def densities(block: Rows) -> Any:
+            block.require_finite(holes=holes)
+            values = np.concatenate([*map(model.log_density, projection.centered_blocks(block))])
+            for indices, X in incomplete_rows(block, np.flatnonzero(np.isnan(values))):
                 values[indices] = model.observed_log_density(X)
-            return arrays.from_numpy(values, part.like)[:, None]
+            return arrays.from_numpy(values, block.like)[:, None]
 
         with of_new_rows():
             return rows.mapped(densities, 1, np.float64, holes=holes)[:, 0]

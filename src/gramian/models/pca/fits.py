@@ -73,22 +73,25 @@ class TableFit:
     @cached_property
     def wanted(self) -> inputs.ComponentRequest:
         """The requested number of components; raises a ParameterError for what is not allowed."""
-        asked, (n, d) = self.parameters, self.rows.shape
-        if asked.max_rmse is None and not isinstance(asked.n_components, str):
+        parameters, (n, d) = self.parameters, self.rows.shape
+        if parameters.max_rmse is None and not isinstance(parameters.n_components, str):
             most = min(max(n, self.rows.repeats), d)
-            return inputs.ComponentRequest(inputs.check_target(asked.n_components, most, (n, d)))
+            return inputs.ComponentRequest(inputs.check_target(parameters.n_components, most, (n, d)))
         from gramian.models.pca.rules import rule_request
 
-        return rule_request(asked, self.rows)
+        return rule_request(parameters, self.rows)
 
     @cached_property
     def problem(self) -> LinearProblem:
         """What the engine is asked about."""
-        asked, rows = self.parameters, self.rows
-        center = bool(asked.center)
-        metric = inputs.check_feature_weight(asked.feature_weight, rows)
-        ddof, scale = inputs.ddof_of(asked.ddof, rows), inputs.check_scale(asked.scale, rows, center)
-        worst_case = check_choice("certificate", asked.certificate, CERTIFICATES) == "deterministic"
+        parameters, rows = self.parameters, self.rows
+        center = bool(parameters.center)
+        metric = inputs.check_feature_weight(parameters.feature_weight, rows)
+        ddof, scale = (
+            inputs.ddof_of(parameters.ddof, rows),
+            inputs.check_scale(parameters.scale, rows, center),
+        )
+        worst_case = check_choice("certificate", parameters.certificate, CERTIFICATES) == "deterministic"
         problem = LinearProblem(rows, center, scale, ddof, metric=metric, worst_case=worst_case)
         if rows.weights is not None:
             problem.unit = WEIGHTED
@@ -102,12 +105,12 @@ class TableFit:
     @cached_property
     def request(self) -> SolveRequest:
         """What is asked of the engine, but for random streams, which a plan does not need."""
-        asked, rows = self.parameters, self.rows
+        parameters, rows = self.parameters, self.rows
         return SolveRequest(
             self._solvable(self.wanted.target),
-            inputs.check_tol(asked.tol, rows.dtype),
-            memory_limit_bytes(asked.memory_limit, rows.like) - rows.resident_bytes,
-            check_choice("solver", asked.solver, SOLVERS),
+            inputs.check_tol(parameters.tol, rows.dtype),
+            memory_limit_bytes(parameters.memory_limit, rows.like) - rows.resident_bytes,
+            check_choice("solver", parameters.solver, SOLVERS),
             resident_bytes=rows.resident_bytes,
         )
 
@@ -146,9 +149,9 @@ class TableFit:
             from gramian.models.pca.rules import settle
 
             target, choice = settle(self.parameters, self.ruled, wanted, random_stream(seeds, 2))
-        known, count = target == wanted.target, target.count
+        is_wanted, count = target == wanted.target, target.count
         target = self._solvable(target)
-        planned = self.schedule if known else problem.schedule(replace(self.request, target=target))
+        planned = self.schedule if is_wanted else problem.schedule(replace(self.request, target=target))
         solution = run(problem, planned, seeds)
         if target == Target() and problem.most != min(self.rows.shape):
             count = problem.most

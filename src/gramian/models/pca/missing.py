@@ -76,11 +76,14 @@ class Filled:
 
     def fit(self) -> TableFit:
         """Return the fit to the table, or to its expected moments."""
-        asked, rows, expected = self.asked, self.rows, self.expected
-        fit = table = TableFit(asked, rows)
+        parameters, rows, expected = self.asked, self.rows, self.expected
+        fit = table = TableFit(parameters, rows)
         if expected is not None:
-            scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
-            fit, ddof = TableFit(asked, expected.table()), ddof_of(asked.ddof, rows)
+            scale, metric = (
+                check_scale(parameters.scale, rows),
+                check_feature_weight(parameters.feature_weight, rows),
+            )
+            fit, ddof = TableFit(parameters, expected.table()), ddof_of(parameters.ddof, rows)
             fit.problem = ExpectedProblem(fit.rows, True, scale, ddof, metric=metric, seen=expected)
             fit.problem.earlier = expected.seconds
             if fit.wanted.rule is not None and RULES[fit.wanted.rule].draws:
@@ -130,13 +133,13 @@ class Filled:
 
         The number is chosen by the filled table, whose imputed entries have no noise.
         """
-        asked, components, (n, d) = self.asked, result.directions.components, self.rows.shape
+        parameters, components, (n, d) = self.asked, result.directions.components, self.rows.shape
         if self.method != "iterative" or self.imputed is None or result.count >= min(n, d):
             return True
-        if asked.max_rmse is not None:
+        if parameters.max_rmse is not None:
             square = components.left * (result.problem.degrees / result.problem.weight) / d
-            return square <= float(asked.max_rmse) ** 2
-        share = asked.n_components
+            return square <= float(parameters.max_rmse) ** 2
+        share = parameters.n_components
         if components.ratio is None or not isinstance(share, Real) or isinstance(share, Integral):
             return True
         return float(components.ratio.sum()) >= float(share)
@@ -170,7 +173,7 @@ class Filled:
         model.imputed_ = replace(imputed, values=found[0], standard_errors=found[1])
 
 
-def method_of(asked: PCAParameters, rows: Rows) -> str:
+def method_of(parameters: PCAParameters, rows: Rows) -> str:
     """Return the method for missing values that the parameters or the reader of the data name.
 
     Raises
@@ -178,23 +181,25 @@ def method_of(asked: PCAParameters, rows: Rows) -> str:
     ParameterError
         For an unknown method, or two.
     """
-    method: str = check_choice("missing", asked.missing, METHODS)
+    method: str = check_choice("missing", parameters.missing, METHODS)
     read = rows.table.missing.method if rows.table is not None else ""
-    if method != "iterative" and asked.regularization is not None and read != "iterative":
+    if method != "iterative" and parameters.regularization is not None and read != "iterative":
         why = 'applies only to missing="iterative"'
-        raise ParameterError("regularization", asked.regularization, why, "Leave it out.")
+        raise ParameterError("regularization", parameters.regularization, why, "Leave it out.")
     if read and method not in ("error", "projection", read):
         why = f"contradicts missing={read!r}, with which the data were read"
         raise ParameterError("missing", method, why, "Leave out one.")
     return read or method
 
 
-def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int | None = None) -> Filled:
+def filled(
+    parameters: PCAParameters, rows: Rows, *, quick: bool = False, number: int | None = None
+) -> Filled:
     """Return rows without missing values, by the method that was asked for.
 
     Parameters
     ----------
-    asked : PCAParameters
+    parameters : PCAParameters
     rows : Rows
     quick : bool
         Fill with means whatever the method: for a plan, which depends on the shape only.
@@ -209,17 +214,17 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
         For a number of components that the method cannot use.
     MemoryLimitError
     """
-    method = method_of(asked, rows)
+    method = method_of(parameters, rows)
     read = 0 if rows.table is None else rows.table.missing.filled
     if method not in BY or read:
-        return Filled(asked, rows, rows, method, read)
-    strength = 1.0 if asked.regularization is None else asked.regularization
+        return Filled(parameters, rows, rows, method, read)
+    strength = 1.0 if parameters.regularization is None else parameters.regularization
     if not (isinstance(strength, str) and strength == "cv"):
         hint = "It multiplies the noise variance to subtract. 'cv' chooses it by cross-validation; None is 1."
         strength = check_number("regularization", strength, least=0.0, advice=hint)
     holes = rows.holes()
     if holes is None:
-        return Filled(asked, rows, rows, method)
+        return Filled(parameters, rows, rows, method)
     if holes.infinite:
         rows.require_finite(holes=True)  # raises
     if not isinstance(rows, ArrayRows) or not is_numpy(rows.like):
@@ -232,18 +237,18 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     _refuse_empty(rows, holes)
     X = np.asarray(rows.values, dtype=np.float64)
     require_magnitudes(replace(rows, values=np.nan_to_num(X)))
-    if method == "em" and asked.solver not in ("auto", "covariance", "krylov"):
+    if method == "em" and parameters.solver not in ("auto", "covariance", "krylov"):
         why = 'needs a table, but missing="em" decomposes the expected covariance matrix'
         hint = 'Use solver="auto" or "covariance" or "krylov", or missing="iterative".'
-        raise ParameterError("solver", asked.solver, why, hint)
-    result = Filled(asked, rows, rows, method, holes.missing)
+        raise ParameterError("solver", parameters.solver, why, hint)
+    result = Filled(parameters, rows, rows, method, holes.missing)
     if method != "mean" and not quick:
         return _by_model(result, X, strength, number)
     (i, j), (means, deviations) = np.nonzero(np.isnan(X)), _spread(X, rows.weights)
     result.imputed = imputation.Imputed("mean", i, j, means[j], deviations[j], np.empty(0), None, 0, True)
     if method == "em":
         result.expected = _moments(rows, np.zeros(X.shape[1]), np.eye(X.shape[1]), 1)
-    if method != "mean" and asked.n_components == "cv":
+    if method != "mean" and parameters.n_components == "cv":
         result.choice = ComponentChoice("cv", min(PLANNED, *rows.shape), {}, "Chosen by the fit.")
     return result.with_values(np.where(np.isnan(X), means, X))
 
@@ -271,26 +276,26 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
 
 def _spread(X: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Return means and standard deviations of the observed entries of each column."""
-    own = np.ones((len(X), 1)) if weights is None else weights[:, None]
-    count = (own * ~np.isnan(X)).sum(axis=0)
+    row_weights = np.ones((len(X), 1)) if weights is None else weights[:, None]
+    count = (row_weights * ~np.isnan(X)).sum(axis=0)
     # Divided first, so that sums stay finite.
-    means = np.clip(np.nansum(X * (own / count), axis=0), np.nanmin(X, axis=0), np.nanmax(X, axis=0))
+    means = np.clip(np.nansum(X * (row_weights / count), axis=0), np.nanmin(X, axis=0), np.nanmax(X, axis=0))
     top = np.maximum(np.nanmax(np.abs(X), axis=0), np.finfo(float).tiny)
-    squares = np.nansum(own * ((X - means) / top) ** 2, axis=0)
+    squares = np.nansum(row_weights * ((X - means) / top) ** 2, axis=0)
     # Weights that are shares of 1 do not say how many rows there are.
     return means, top * np.sqrt(squares / np.where(count > 1, count - 1, count))
 
 
 def _number(
-    asked: PCAParameters, method: str, rows: Rows, determining: tuple[int, int]
+    parameters: PCAParameters, method: str, rows: Rows, determining: tuple[int, int]
 ) -> tuple[int | None, int]:
     """Return the number of components that impute, None for one by cross-validation, and the largest.
 
     ``determining`` are the numbers of rows of positive weight and of columns that vary.
     """
     shape = rows.shape
-    count, most = asked.n_components, min(determining[0] - 1, determining[1]) - 1
-    if not asked.center:
+    count, most = parameters.n_components, min(determining[0] - 1, determining[1]) - 1
+    if not parameters.center:
         why = "estimates column means, but center=False does not subtract them"
         raise ParameterError("missing", method, why, 'Use center=True, or use missing="mean".')
     if most < 1:
@@ -300,7 +305,7 @@ def _number(
             'Use missing="mean".',
         )
     if not isinstance(count, Integral) or isinstance(count, bool):
-        _ = TableFit(asked, rows).wanted  # refused before the search, which takes a while
+        _ = TableFit(parameters, rows).wanted  # refused before the search, which takes a while
         return None, most
     if not 1 <= int(count) <= min(shape[0] - 1, shape[1]) - 1 or determining[0] <= int(count) + 1:
         size = f"{determining[0]} rows x {determining[1]} columns"
@@ -349,8 +354,11 @@ class _Part:
 
     def _divisor(self) -> FloatArray:
         """Return what the fit divides columns of such means and standard deviations by."""
-        asked, rows, means, deviations = self.asked, self.rows, self.means, self.deviations
-        scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
+        parameters, rows, means, deviations = self.asked, self.rows, self.means, self.deviations
+        scale, metric = (
+            check_scale(parameters.scale, rows),
+            check_feature_weight(parameters.feature_weight, rows),
+        )
         if scale is None:
             divisor = np.ones(len(means))
         elif not isinstance(scale, str):
@@ -377,8 +385,8 @@ class _Part:
             if not isinstance(self.asked.scale, str) or why or steps <= 0:
                 break
             # The fit scales columns by what it expects of them, and so has the model to.
-            own = np.diag(squares) if squares.ndim == 2 else squares  # iterative: of each column
-            variances = own / (self.total - float(self.asked.ddof))
+            diagonal = np.diag(squares) if squares.ndim == 2 else squares  # iterative: of each column
+            variances = diagonal / (self.total - float(self.asked.ddof))
             self.deviations[self.varying] = np.sqrt(variances) * self.back
             divisor = self._divisor()
             if not result.converged or np.abs(divisor / self.divisor - 1.0).max() <= STEADY:
@@ -406,45 +414,45 @@ def _by_model(table: Filled, X: FloatArray, strength: float | str, number: int |
 
     Values and standard errors of the imputed entries follow from the fitted model later.
     """
-    asked, rows, method = table.asked, table.given, table.method
-    ddof_of(asked.ddof, rows)
-    if isinstance(asked.scale, str) and asked.scale == "genotype":
+    parameters, rows, method = table.asked, table.given, table.method
+    ddof_of(parameters.ddof, rows)
+    if isinstance(parameters.scale, str) and parameters.scale == "genotype":
         require_counts(rows)
-    part = _Part(asked, rows, X)
-    given, most = _number(asked, method, rows, part.shape)
-    known = number or given
-    _require_room(asked, rows.shape, known or min(most, imputation.COUNTS[-1]), method)
-    held_out = imputation.HeldOut(part.scaled, generators(asked.random_state, 1)[0], part.shares)
-    k = min(known or most, most)
-    if not known:
-        k, table.choice = _cross_validated(asked, held_out, most, method)
+    subset = _Part(parameters, rows, X)
+    stated, most = _number(parameters, method, rows, subset.shape)
+    count = number or stated
+    _require_room(parameters, rows.shape, count or min(most, imputation.COUNTS[-1]), method)
+    held_out = imputation.HeldOut(subset.scaled, generators(parameters.random_state, 1)[0], subset.shares)
+    k = min(count or most, most)
+    if not count:
+        k, table.choice = _cross_validated(parameters, held_out, most, method)
     if method == "em":
         chosen, moments = 1.0, imputation.expected_scatter
-        impute = partial(imputation.impute_em, weights=part.shares)
+        impute = partial(imputation.impute_em, weights=subset.shares)
     else:
         chosen = imputation.choose_strength(held_out, k) if isinstance(strength, str) else strength
-        moments, ddof = imputation.filled_squares, float(asked.ddof)
-        impute = partial(imputation.impute_iterative, weights=part.shares, strength=chosen, ddof=ddof)
-        chosen *= imputation.excess(max(part.total, float(part.shape[0])), part.shape[1], k)
-    result, squares, why = part.imputed(impute, moments, k, STEPS[method])
+        moments, ddof = imputation.filled_squares, float(parameters.ddof)
+        impute = partial(imputation.impute_iterative, weights=subset.shares, strength=chosen, ddof=ddof)
+        chosen *= imputation.excess(max(subset.total, float(subset.shape[0])), subset.shape[1], k)
+    result, squares, why = subset.imputed(impute, moments, k, STEPS[method])
     _warn(result, method, why)
-    values, (i, j) = part.filled(result), np.nonzero(np.isnan(X))
-    noise, steps = float(np.ldexp(result.model.noise, 2 * part.exponent)), result.iterations
+    values, (i, j) = subset.filled(result), np.nonzero(np.isnan(X))
+    noise, steps = float(np.ldexp(result.model.noise, 2 * subset.exponent)), result.iterations
     table.imputed = imputation.Imputed(
         method, i, j, values[i, j], np.empty(len(i)), result.trace, noise, steps, result.converged, chosen, k
     )
     if method == "em":
-        table.expected = part.moments(squares, k)
+        table.expected = subset.moments(squares, k)
     return table.with_values(values)
 
 
 def _cross_validated(
-    asked: PCAParameters, held_out: imputation.HeldOut, most: int, method: str
+    parameters: PCAParameters, held_out: imputation.HeldOut, most: int, method: str
 ) -> tuple[int, ComponentChoice | None]:
     """Return the number of components that imputes held-out entries well and, for "cv", all errors."""
     by_folds = replace(held_out, count=imputation.COUNT_FOLDS).sample(method)
     k, errors = imputation.choose_count(by_folds, most, method)
-    if asked.n_components != "cv":
+    if parameters.n_components != "cv":
         return k, None
     evidence = {"components": np.array(list(errors)), "held_out_error": np.array(list(errors.values()))}
     why = (
@@ -456,14 +464,14 @@ def _cross_validated(
     return k, ComponentChoice("cv", k, evidence, why)
 
 
-def _require_room(asked: PCAParameters, shape: tuple[int, int], k: int, method: str) -> None:
+def _require_room(parameters: PCAParameters, shape: tuple[int, int], k: int, method: str) -> None:
     n, d = shape
     instead = ("iterative", "mean") if method == "em" else ("mean",)
     # The table and copies of it, the k x k matrices of every row and column, and the expected covariance.
     need = 8 * (6 * n * d + (2 * n + 4 * d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0))
     what = f"Imputing {n:,} rows x {d:,} columns with {k} components"
     way_out = f"Use missing={either(instead)}, fewer components, or raise memory_limit."
-    require_memory(what, need, memory_limit_bytes(asked.memory_limit), way_out)
+    require_memory(what, need, memory_limit_bytes(parameters.memory_limit), way_out)
 
 
 def _warn(result: imputation.Imputation, method: str, why: str) -> None:

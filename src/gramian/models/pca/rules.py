@@ -35,7 +35,7 @@ SMALL_REST = 1e-4
 NOTHING = 1e-90  # entries of a table near 1 in size that are as good as 0
 
 
-def rule_request(asked: Any, rows: Rows) -> ComponentRequest:
+def rule_request(parameters: Any, rows: Rows) -> ComponentRequest:
     """Return the request of a rule in ``n_components``, or of ``max_rmse``.
 
     Raises
@@ -43,17 +43,17 @@ def rule_request(asked: Any, rows: Rows) -> ComponentRequest:
     ParameterError
         For a value that is not allowed, or a rule that does not apply to such data.
     """
-    if asked.max_rmse is not None:
-        if asked.n_components is not None:
-            why = f"and max_rmse={asked.max_rmse!r} both set the number of components"
-            raise ParameterError("n_components", asked.n_components, why, "Leave out one of them.")
-        check_rmse(asked.max_rmse)
+    if parameters.max_rmse is not None:
+        if parameters.n_components is not None:
+            why = f"and max_rmse={parameters.max_rmse!r} both set the number of components"
+            raise ParameterError("n_components", parameters.n_components, why, "Leave out one of them.")
+        check_rmse(parameters.max_rmse)
         return ComponentRequest(
-            Target(fraction=0.5, name=f"an error of at most {asked.max_rmse:g}"), "max_rmse"
+            Target(fraction=0.5, name=f"an error of at most {parameters.max_rmse:g}"), "max_rmse"
         )
-    rule = check_choice("n_components", asked.n_components, NAMED)
+    rule = check_choice("n_components", parameters.n_components, NAMED)
     equal = rows.weights is None
-    problem = refusal(rule, rows.shape, center=bool(asked.center), sparse=rows.skips_zeros, equal=equal)
+    problem = refusal(rule, rows.shape, center=bool(parameters.center), sparse=rows.skips_zeros, equal=equal)
     if problem:
         raise ParameterError("n_components", rule, f": {problem}")
     return ComponentRequest(Target(count=min(PLANNED, *rows.shape)), rule)

@@ -32,12 +32,12 @@ class TooFewRowsError(DataError, NotFittedError):  # type: ignore[misc]
     """A stream has too few rows, or rows of too little weight, for a model."""
 
 
-def check_stream(asked: PCAParameters, rows: Rows, seen: StreamMoments | None, before: int) -> None:
+def check_stream(parameters: PCAParameters, rows: Rows, seen: StreamMoments | None, before: int) -> None:
     """Raise an error for parameters that a stream does not support.
 
     Parameters
     ----------
-    asked : PCAParameters
+    parameters : PCAParameters
     rows : Rows
         The next batch, or all rows so far.
     seen : StreamMoments or None
@@ -45,35 +45,37 @@ def check_stream(asked: PCAParameters, rows: Rows, seen: StreamMoments | None, b
     before : int
         Number of rows before.
     """
-    d, count = rows.shape[1], asked.n_components
-    check_number("forgetting", asked.forgetting, above=0.0, most=1.0, advice="1 forgets nothing.")
-    if seen and seen.centered != bool(asked.center):
-        raise ParameterError("center", asked.center, *FIXED)
-    if asked.solver in ("full", "gram"):
+    d, count = rows.shape[1], parameters.n_components
+    check_number("forgetting", parameters.forgetting, above=0.0, most=1.0, advice="1 forgets nothing.")
+    if seen and seen.centered != bool(parameters.center):
+        raise ParameterError("center", parameters.center, *FIXED)
+    if parameters.solver in ("full", "gram"):
         why = "needs all rows at once, but partial_fit does not store them"
-        raise ParameterError("solver", asked.solver, why, 'Use solver="auto" or "covariance" or "krylov".')
+        raise ParameterError(
+            "solver", parameters.solver, why, 'Use solver="auto" or "covariance" or "krylov".'
+        )
     if isinstance(count, Integral) and int(count) > d:
         why = f"but rows of {counted(d, 'column')} have at most {d} components"
         hint = f"Ask for at most {d}, or a fraction such as 0.95."
         raise ParameterError("n_components", int(count), why, hint)
     # As if rows enough had been seen.
     n = max(rows.shape[0] + before, d + 2)
-    fit = TableFit(asked, SeenRows(dtype=rows.dtype, shape=(n, d), like=rows.home))
+    fit = TableFit(parameters, SeenRows(dtype=rows.dtype, shape=(n, d), like=rows.home))
     rule = None if fit.wanted.rule is None else RULES[fit.wanted.rule]
-    unequal = asked.forgetting != 1.0 or rows.weights is not None or (seen is not None and seen.weighted)
+    unequal = parameters.forgetting != 1.0 or rows.weights is not None or (seen is not None and seen.weighted)
     if rule is not None and (rule.draws or (unequal and count is not None)):
         stored = "resamples the rows, which partial_fit does not store"
         why = stored if rule.draws else "needs rows of equal weight"
         hint = "Use a number or a fraction, or call gramian.choose_components on a sample of the rows."
         raise ParameterError("n_components", count, why, hint)
-    check_scale(asked.scale, rows, bool(asked.center))
-    check_feature_weight(asked.feature_weight, rows)
-    check_ddof(asked.ddof, n)
+    check_scale(parameters.scale, rows, bool(parameters.center))
+    check_feature_weight(parameters.feature_weight, rows)
+    check_ddof(parameters.ddof, n)
     if seen is None:
         plan(stream.scatter_costs(n, d), fit.request)  # does it fit
 
 
-def merged_with(asked: PCAParameters, seen: StreamMoments | None, rows: Rows) -> StreamMoments:
+def merged_with(parameters: PCAParameters, seen: StreamMoments | None, rows: Rows) -> StreamMoments:
     """Return what is kept of the batches before and these rows.
 
     Raises
@@ -82,24 +84,24 @@ def merged_with(asked: PCAParameters, seen: StreamMoments | None, rows: Rows) ->
         For a batch with which a variance leaves float64, since no later look would succeed.
     """
     began = time.perf_counter()
-    if isinstance(asked.scale, str) and asked.scale == "genotype":
+    if isinstance(parameters.scale, str) and parameters.scale == "genotype":
         require_counts(rows)
-    result = stream.seen_of(rows, center=bool(asked.center), among=1 if seen is None else seen.rows)
+    result = stream.seen_of(rows, center=bool(parameters.center), among=1 if seen is None else seen.rows)
     if seen is not None:
-        result = stream.merged(seen, result, float(asked.forgetting))
-    _require_finite_variance(asked, result)
+        result = stream.merged(seen, result, float(parameters.forgetting))
+    _require_finite_variance(parameters, result)
     earlier = 0.0 if seen is None else seen.seconds
     return replace(result, seconds=earlier + time.perf_counter() - began)
 
 
-def _require_finite_variance(asked: PCAParameters, seen: StreamMoments) -> None:
-    if not seen.moments.count or isinstance(asked.scale, str):
+def _require_finite_variance(parameters: PCAParameters, seen: StreamMoments) -> None:
+    if not seen.moments.count or isinstance(parameters.scale, str):
         return  # variances are then none, of the size of 1, or of a standard deviation
     squares, count = seen.column_squares, seen.moments.count
-    degrees = count - seen.degrees_lost(asked.ddof)
-    divisor = 1.0 if asked.scale is None else np.asarray(asked.scale, dtype=np.float64)
-    if asked.feature_weight is not None:
-        divisor = divisor / np.sqrt(np.asarray(asked.feature_weight, dtype=np.float64))
+    degrees = count - seen.degrees_lost(parameters.ddof)
+    divisor = 1.0 if parameters.scale is None else np.asarray(parameters.scale, dtype=np.float64)
+    if parameters.feature_weight is not None:
+        divisor = divisor / np.sqrt(np.asarray(parameters.feature_weight, dtype=np.float64))
     with np.errstate(over="ignore", under="ignore"):
         # Sums of squares have to be in range too.
         norms = np.sqrt(squares) / divisor
@@ -115,37 +117,37 @@ def _require_finite_variance(asked: PCAParameters, seen: StreamMoments) -> None:
         )
 
 
-def require_enough(asked: PCAParameters, seen: StreamMoments) -> None:
+def require_enough(parameters: PCAParameters, seen: StreamMoments) -> None:
     """Raise a TooFewRowsError where no model follows from so few rows yet."""
-    count = asked.n_components
+    count = parameters.n_components
     least = max(2, int(count) if isinstance(count, Integral) else 0)
-    name = f"This {type(asked).__name__} instance is not fitted yet:"
+    name = f"This {type(parameters).__name__} instance is not fitted yet:"
     if seen.rows < least:
         why = f"at least {least} are needed" + (f" for n_components={count!r}" if least > 2 else "")
         read = counted(seen.rows, "row was", "rows were")
         raise TooFewRowsError(f"{name} {read} read, but {why}.", "Give more rows.")
-    if not seen.effective > asked.ddof * (1 + 1e-9):
+    if not seen.effective > parameters.ddof * (1 + 1e-9):
         raise TooFewRowsError(
-            f"{name} with forgetting={asked.forgetting!r} the effective number of rows is "
-            f"{seen.effective:.3g}, but it must exceed ddof={asked.ddof!r}.",
+            f"{name} with forgetting={parameters.forgetting!r} the effective number of rows is "
+            f"{seen.effective:.3g}, but it must exceed ddof={parameters.ddof!r}.",
             "Use larger batches, a larger forgetting, or weights that count rows.",
         )
 
 
-def fit_of_stream(asked: PCAParameters, seen: StreamMoments) -> TableFit:
+def fit_of_stream(parameters: PCAParameters, seen: StreamMoments) -> TableFit:
     """Return the fit to all rows so far; parameters may be others than at the last batch.
 
     Raises
     ------
     TooFewRowsError
     """
-    require_enough(asked, seen)
+    require_enough(parameters, seen)
     rows = seen.table()
-    check_stream(asked, rows, seen, seen.rows)
-    scale = check_scale(asked.scale, rows, bool(asked.center))
-    metric = check_feature_weight(asked.feature_weight, rows)
-    fit = TableFit(asked, rows)
-    fit.problem = stream.problem_of(seen, scale, check_ddof(asked.ddof, seen.rows), metric)
+    check_stream(parameters, rows, seen, seen.rows)
+    scale = check_scale(parameters.scale, rows, bool(parameters.center))
+    metric = check_feature_weight(parameters.feature_weight, rows)
+    fit = TableFit(parameters, rows)
+    fit.problem = stream.problem_of(seen, scale, check_ddof(parameters.ddof, seen.rows), metric)
     fit.problem.earlier = seen.seconds
     if seen.weighted:
         fit.problem.unit = WEIGHTED

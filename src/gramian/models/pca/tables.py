@@ -48,10 +48,10 @@ class Items:
     facts: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
-def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
+def linear_table(model: Any, what: str, X: Any, supplementary: Any) -> Any:
     """Return the table of a PCA; see :meth:`gramian.PCA.table`."""
     k = int(model.n_components_)
-    if checks.check_choice("of", of, (ROWS, COLUMNS)) == ROWS:
+    if checks.check_choice("of", what, (ROWS, COLUMNS)) == ROWS:
         measured = partial(scores_and_squares, model, k=k)
         return _table_of_rows(model, linear_rows(model, X, k), X, supplementary, measured)
     groups = [linear_columns(model, k)]
@@ -60,12 +60,12 @@ def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
     return as_frame(items_table(groups, k), supplementary if X is None else X)
 
 
-def kernel_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
+def kernel_table(model: Any, what: str, X: Any, supplementary: Any) -> Any:
     """Return the table of a kernel PCA; see :meth:`gramian.KernelPCA.table`."""
-    if checks.check_choice("of", of, (ROWS, COLUMNS)) == COLUMNS:
+    if checks.check_choice("of", what, (ROWS, COLUMNS)) == COLUMNS:
         why = "needs components that are directions of the columns; those of a KernelPCA lie in feature space"
         hint = "Ask for the table of rows, or describe the model for correlations of columns with scores."
-        raise ParameterError("of", of, why, hint)
+        raise ParameterError("of", what, why, hint)
     rows = _fitted_rows(model, X)
     sums = None if vars(model).get("_unequal", False) else arrays.as_float64(model.eigenvalues_)
     group = _row_items("row", rows, *model._scores_and_squares(rows), sums=sums)
@@ -85,8 +85,8 @@ def _table_of_rows(
     if not _is_pandas(frame):
         return frame
     pieces = []
-    for part, source in zip(groups, data, strict=True):
-        stop = start + len(part.names)
+    for items, source in zip(groups, data, strict=True):
+        stop = start + len(items.names)
         pieces.append(source.index if _is_pandas(source) else frame.index[start:stop])
         start = stop
     frame.index = pieces[0].append(pieces[1:])
@@ -174,26 +174,26 @@ def scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Floa
     W = np.ascontiguousarray(arrays.as_float64(projection.directions)[:k].T)
     W[:, projection.rank :] = 0.0
 
-    def measured(part: Rows) -> Any:
-        holes = part.require_finite(holes=model._missing_method != "error")
-        spread = np.zeros((part.shape[0], k + 1))
-        for indices, X in () if holes is None else incomplete_rows(part, np.array(sorted(holes.by_row))):
+    def measured(block: Rows) -> Any:
+        holes = block.require_finite(holes=model._missing_method != "error")
+        spread = np.zeros((block.shape[0], k + 1))
+        for indices, X in () if holes is None else incomplete_rows(block, np.array(sorted(holes.by_row))):
             incomplete = model._normal_model(of_entries=True)
             rank = min(k, projection.rank)
             spread[indices, :rank] = incomplete.scores(X)[1][:, :rank] ** 2
             divisor = 1.0 if model._divisor is None else model._host_divisor
             spread[indices, k] = ((incomplete.deviations_at_holes(X) / divisor) ** 2).sum(axis=1)
-            values = np.array(arrays.to_numpy(arrays.dense(part.in_memory())), dtype=np.float64)
+            values = np.array(arrays.to_numpy(arrays.dense(block.in_memory())), dtype=np.float64)
             values[indices] = incomplete.filled(X)
-            part = replace(part, values=values)  # type: ignore[call-arg]
-        view = projection.centered(part)
+            block = replace(block, values=values)  # type: ignore[call-arg]
+        view = projection.centered(block)
 
         def of_block(some: slice) -> FloatArray:
             C = arrays.as_float64(view.block(some, slice(None)))
             return np.column_stack([C @ W, np.einsum("ij,ij->i", C, C)])
 
-        blocks = arrays.parallel_map(of_block, view.row_slices(), like=part.like)
-        return arrays.from_numpy(np.column_stack([np.concatenate(blocks), spread]), part.like)
+        blocks = arrays.parallel_map(of_block, view.row_slices(), like=block.like)
+        return arrays.from_numpy(np.column_stack([np.concatenate(blocks), spread]), block.like)
 
     result = arrays.as_float64(rows.mapped(measured, 2 * k + 2, np.float64, holes=True))
     scores, squares, spread = np.split(result, [k, k + 1], axis=1)
@@ -306,10 +306,10 @@ def _distances_of_means(model: Any, rows: Rows, labels: Any, levels: Sequence[st
     """Return the distance of the mean row of each category from the mean of the fit, in fitted units."""
     shares = np.stack([(labels == level) / np.sum(labels == level) for level in levels], axis=1)
 
-    def summed(part: Rows, own: Any) -> FloatArray:
-        view = model._projection().centered(part)
-        W = np.ascontiguousarray(own, dtype=view.arithmetic)
-        return arrays.as_float64(view.transposed_times(arrays.from_numpy(W, part.like)))
+    def summed(block: Rows, weights: Any) -> FloatArray:
+        view = model._projection().centered(block)
+        W = np.ascontiguousarray(weights, dtype=view.arithmetic)
+        return arrays.as_float64(view.transposed_times(arrays.from_numpy(W, block.like)))
 
     means = rows.map_reduce(summed, lambda earlier, later: earlier + later, shares)
     return np.asarray(np.sqrt(np.sum(arrays.to_numpy(means) ** 2, axis=0)))
@@ -324,24 +324,24 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
 # ---------------------------------------------------------------------- as a table
 
 
-def items_table(parts: Sequence[Items], k: int) -> dict[str, npt.NDArray[Any]]:
+def items_table(groups: Sequence[Items], k: int) -> dict[str, npt.NDArray[Any]]:
     """Return items as columns: name, kind, facts, then each statistic of PC1, PC2, ...
 
     A coordinate is named ``PC1``, another statistic ``cos2 PC1``. Entries that an item lacks are NaN.
     """
     columns: dict[str, npt.NDArray[Any]] = {
-        "name": np.array([name for part in parts for name in part.names], dtype=object),
-        "kind": np.array([part.kind for part in parts for _ in part.names], dtype=object),
+        "name": np.array([name for group in groups for name in group.names], dtype=object),
+        "kind": np.array([group.kind for group in groups for _ in group.names], dtype=object),
     }
-    facts = list(dict.fromkeys(name for part in parts for name in part.facts))
+    facts = list(dict.fromkeys(name for group in groups for name in group.facts))
     for name in facts:
         columns[name] = np.concatenate(
-            [part.facts.get(name, np.full(len(part.names), np.nan)) for part in parts]
+            [group.facts.get(name, np.full(len(group.names), np.nan)) for group in groups]
         )
     for name in STATISTICS:
-        if any(name in part.statistics for part in parts):
+        if any(name in group.statistics for group in groups):
             values = np.vstack(
-                [part.statistics.get(name, np.full((len(part.names), k), np.nan)) for part in parts]
+                [group.statistics.get(name, np.full((len(group.names), k), np.nan)) for group in groups]
             )
             prefix = "" if name == "coordinate" else f"{name} "
             columns |= {f"{prefix}{pc}": values[:, j] for j, pc in enumerate(component_names(k))}

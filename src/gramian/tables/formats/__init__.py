@@ -129,14 +129,14 @@ def by_name(path: Path) -> Format | None:
 def by_content(file: Any) -> Format | None:
     """Return the format of a file by its first bytes; None if it may be text."""
     head = file.read(64)
-    fixed = (one for one in FORMATS if head.startswith(one.magic))
-    candidates = [*fixed, *(one for one in FORMATS if one.begins and re.match(one.begins, head))]
+    fixed = (format for format in FORMATS if head.startswith(format.magic))
+    candidates = [*fixed, *(format for format in FORMATS if format.begins and re.match(format.begins, head))]
     names = ""
     if len(candidates) > 1:
         file.seek(0)
         with suppress(Exception):  # libraries raise anything on what is not theirs
             names = _names_in(file, head)
-    matching = (one for one in candidates[:-1] if re.search(one.holds, names, re.MULTILINE))
+    matching = (format for format in candidates[:-1] if re.search(format.holds, names, re.MULTILINE))
     return next(matching, candidates[-1] if candidates else None)
 
 

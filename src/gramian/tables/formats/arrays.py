@@ -141,12 +141,12 @@ def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
     def lazy(limit: int) -> FileSparseRows:
         form = _header_in(archive, name, "format").read().item().decode()
         refuse_by_columns(form, count, limit, name, "scipy.sparse.save_npz(path, X.tocsr())")
-        data, indices = (_unpacked(archive, f"{part}.npy", name) for part in ("data", "indices"))
+        data, indices = (_unpacked(archive, f"{field}.npy", name) for field in ("data", "indices"))
         indptr = _header_in(archive, name, "indptr").read().astype(np.int64)
         return FileSparseRows.of((n, d), indptr, indices, data, name, note)
 
-    parts = [part for part in ("data", "indices") if f"{part}.npy" in archive.namelist()]
-    size = count * sum(_header_in(archive, name, part).dtype.itemsize for part in parts)
+    fields = [field for field in ("data", "indices") if f"{field}.npy" in archive.namelist()]
+    size = count * sum(_header_in(archive, name, field).dtype.itemsize for field in fields)
     note = f"{amount(size)} of entries were unpacked to a temporary file, to be read block by block"
     header = Header((n, d), entries.dtype, read)
     return ArraySource.of(header, name, lazy=lazy, bytes_read=lambda rows: ENTRY * count)
@@ -158,10 +158,10 @@ def _unpacked(archive: zipfile.ZipFile, name: str, source: str) -> Any:
         header, _, _ = read_header(member)
         require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
         spool = Spool(source, header.n_bytes)
-        for part in track(slices(header.shape[0], UNPACKED), f"part of {name}"):
-            size = (part.stop - part.start) * header.dtype.itemsize
+        for chunk in track(slices(header.shape[0], UNPACKED), f"part of {name}"):
+            size = (chunk.stop - chunk.start) * header.dtype.itemsize
             values = np.frombuffer(member.read(size), dtype=header.dtype)
-            require_all(replace(header, shape=(part.stop - part.start,)), values.nbytes, source)
+            require_all(replace(header, shape=(chunk.stop - chunk.start,)), values.nbytes, source)
             spool.append(values[:, None].astype(header.dtype.newbyteorder("=")))
     return spool.rows()
 

@@ -87,10 +87,10 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
     require(Header(shape, np.dtype(np.int8), bed.read), source)
     chromosomes, positions, ids, ones, others = zip(*variants, strict=True)
     # "." is no name: such a variant is known by its place.
-    places = zip(chromosomes, positions, ids, strict=True)
-    names, repeated = unique_names([f"{a}:{b}" if name == "." else name for a, b, name in places])
-    known = (["" if one in (UNKNOWN, ".") else one for one in every] for every in (ones, others))
-    alleles = dict(zip(names, zip(*known, strict=True), strict=True))
+    loci = zip(chromosomes, positions, ids, strict=True)
+    names, repeated = unique_names([f"{a}:{b}" if name == "." else name for a, b, name in loci])
+    called = (["" if allele in (UNKNOWN, ".") else allele for allele in every] for every in (ones, others))
+    alleles = dict(zip(names, zip(*called, strict=True), strict=True))
     of_one_name = len({line[1] for line in people}) < len(people)
     named = [f"{line[0]}:{line[1]}" if of_one_name else line[1] for line in people]
     notes = (note, *repeated_note(repeated), *["people are named FID:IID: an IID is repeated"] * of_one_name)
@@ -130,14 +130,14 @@ def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[i
     width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
     spool = Spool(opened.name, n * d)
     of_row, of_column, sums = (np.zeros(length, dtype=np.int64) for length in (n, d, d))
-    for part in track(slices(d, width), "part of the variants"):
-        index = slice(rows.start, rows.stop, rows.step), list(columns[part])
+    for chunk in track(slices(d, width), "part of the variants"):
+        index = slice(rows.start, rows.stop, rows.step), list(columns[chunk])
         values = bed.read(index=index, dtype="int8", order="C")
         spool.append(values.reshape(-1, 1))
         missing = values < 0
         of_row += missing.sum(axis=1)
-        of_column[part] = missing.sum(axis=0)
-        sums[part] = np.sum(values, axis=0, where=~missing, dtype=np.int64)
+        of_column[chunk] = missing.sum(axis=0)
+        sums[chunk] = np.sum(values, axis=0, where=~missing, dtype=np.int64)
     means = sums / np.maximum(n - of_column, 1)
     counts, calls = spool.rows(), Holes.of_counts(of_row, of_column)
     finite, fill = None if calls.by_row else True, np.full(d, np.nan, dtype=np.float32)

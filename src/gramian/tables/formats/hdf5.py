@@ -73,7 +73,7 @@ def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
         if rows is None or lazy is None or opened.is_whole:
             return np.asarray(source.rows_of(header.read, rows))
         some = lazy(sys.maxsize).picked(rows)
-        blocks = [some[part] for part in stored.row_slices(some)]
+        blocks = [some[chunk] for chunk in stored.row_slices(some)]
         return np.concatenate(blocks).reshape(len(rows), *header.shape[1:])
 
     def bytes_read(rows: range) -> int:
@@ -119,11 +119,11 @@ def member(group: Any, name: str) -> Any:
     """
     from h5py import HardLink
 
-    for part in name.strip("/").split("/"):
-        if not isinstance(group.get(part, getlink=True), HardLink | None):
-            why = f"{part!r} in {group.name} is a link, which is not supported."
+    for key in name.strip("/").split("/"):
+        if not isinstance(group.get(key, getlink=True), HardLink | None):
+            why = f"{key!r} in {group.name} is a link, which is not supported."
             raise DataError(why, "Copy all into one file.")
-        group = group[part]
+        group = group[key]
     if hasattr(group, "dtype"):
         refuse_elsewhere(group)
     return group
@@ -208,13 +208,13 @@ def open_h5ad(opened: source.Opened, key: str | None) -> source.ArraySource:
 def _read_matrix(X: Any, name: str, rows: range | None = None) -> npt.NDArray[Any]:
     """Read rows of X as a dense array."""
     rows = range(_shape(X)[0]) if rows is None else rows
-    part, shape = slice(rows.start, rows.stop, rows.step), (len(rows), _shape(X)[1])
+    taken, shape = slice(rows.start, rows.stop, rows.step), (len(rows), _shape(X)[1])
     if hasattr(X, "dtype"):
         source.require_room(replace(header_of(X), shape=shape), f"{name}::X")
-        return np.asarray(X[part])
+        return np.asarray(X[taken])
     matrix = _sparse(X)
     source.require_room(source.Header(shape, matrix.dtype, matrix.toarray), f"{name}::X")
-    return np.asarray(matrix[part].toarray())
+    return np.asarray(matrix[taken].toarray())
 
 
 def lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
@@ -226,8 +226,8 @@ def lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
         return _sparse(X).tocsr()
     form = X.attrs["encoding-type"].removesuffix("_matrix")
     stored.refuse_by_columns(form, entries, limit, f"{name}::X", "adata.X = adata.X.tocsr()")
-    parts = (member(X, part) for part in ("data", "indices"))
-    data, indices = (stored_dataset(path, part, limit, source=f"{name}::X") for part in parts)
+    members = (member(X, field) for field in ("data", "indices"))
+    data, indices = (stored_dataset(path, field, limit, source=f"{name}::X") for field in members)
     n, d = _shape(X)
     indptr = _read(member(X, "indptr")).astype(np.int64, copy=False)
     return stored.FileSparseRows.of((n, d), indptr, indices, data, f"{name}::X")
@@ -256,7 +256,7 @@ def _index(frame: Any) -> tuple[str, ...]:
 
 def _column(frame: Any, name: str, role: str, source: str) -> npt.NDArray[Any]:
     """Read a column of obs: numbers, text, or categories; what is missing is NaN, or empty text."""
-    names = [str(one) for one in frame.attrs["column-order"]]
+    names = [str(name) for name in frame.attrs["column-order"]]
     if name not in names:
         raise ParameterError(role, name, f"is no column of obs of {source}", f"It has {listed(names)}.")
     column = member(frame, name)

@@ -60,7 +60,7 @@ class ArrowSource(ColumnSource):
         unique, _ = unique_names(names)
         roles = pick_columns(unique, reading, self.source)
         needed = set((expected and expected.names) or unique)
-        wanted = [place for place in roles.values if unique[place] in needed]
+        wanted = [index for index in roles.values if unique[index] in needed]
         free = first_free(unique, reading, expected)
         source = copy(self)  # the first column may name rows, and the last one may be empty
         source._used = {0, free or 0, len(names) - 1, *wanted, *roles.aside}
@@ -72,7 +72,7 @@ class ArrowSource(ColumnSource):
         most = _MOST if limit is None else min(_MOST, limit // 64)
         rows = max(_LEAST_ROWS, most // (8 * len(self._used)))
         for file in track(self._files, "file") if len(self._files) > 1 else self._files:
-            for table in self._tables(file, rows, sorted({names[place] for place in self._used})):
+            for table in self._tables(file, rows, sorted({names[index] for index in self._used})):
                 used, nothing = set(table.column_names), pa.nulls(table.num_rows)
                 stated = {name: declared_levels(table[name]) for name in used - self.levels.keys()}
                 self.levels.update((name, levels) for name, levels in stated.items() if levels)
@@ -99,9 +99,9 @@ class ArrowSource(ColumnSource):
                 return
             few: list[Any] = []  # small batches are read together
             for batch in _record_batches(opened):
-                for part in slices(batch.num_rows, rows):
-                    few.append(batch.slice(part.start, part.stop - part.start))
-                    if sum(one.num_rows for one in few) >= rows:
+                for chunk in slices(batch.num_rows, rows):
+                    few.append(batch.slice(chunk.start, chunk.stop - chunk.start))
+                    if sum(each.num_rows for each in few) >= rows:
                         yield pa.Table.from_batches(few)
                         few = []
             if few:
@@ -146,7 +146,7 @@ def _opened_arrow(file: Any) -> Any:
 
 def _record_batches(file: Any) -> Iterator[Any]:
     if hasattr(file, "get_batch"):
-        return (file.get_batch(place) for place in range(file.num_record_batches))
+        return (file.get_batch(index) for index in range(file.num_record_batches))
     return iter(file)
 
 

@@ -220,9 +220,9 @@ def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]
 
     names = []
     for parent, folders, files in os.walk(folder, onerror=on_error, followlinks=True):
-        place = Path(parent).relative_to(folder)
-        folders[:] = [name for name in folders if not _leads_back(folder, place / name)]
-        names += [(place / name).as_posix() for name in files]
+        inside = Path(parent).relative_to(folder)
+        folders[:] = [name for name in folders if not _leads_back(folder, inside / name)]
+        names += [(inside / name).as_posix() for name in files]
     picture_names, notes = _only_pictures(names, f"folder {readable(str(folder))}")
     return [PictureFile(name, partial(open_regular, folder / name, name)) for name in picture_names], notes
 
@@ -251,7 +251,7 @@ def pictures_in_list(paths: Sequence[Path]) -> tuple[list[PictureFile], tuple[st
     for path in paths:
         if path.is_dir():
             pictures, skipped = pictures_in_folder(path)
-            results += [PictureFile((path / one.name).as_posix(), one.open) for one in pictures]
+            results += [PictureFile((path / picture.name).as_posix(), picture.open) for picture in pictures]
             notes += skipped
         elif is_picture(path.name):
             results.append(PictureFile(path.as_posix(), partial(open_regular, path, path.as_posix())))
@@ -395,8 +395,10 @@ class PictureSource:
             with skipping(picture):
                 form = picture_form(picture)
                 if min(form.width, form.height) < least:
-                    said = f"{readable(picture.name)} is {form.width}x{form.height} pixels, below the minimum"
-                    raise DataError(f"{said} of {least} pixels a side. Leave it out.")
+                    problem = (
+                        f"{readable(picture.name)} is {form.width}x{form.height} pixels, below the minimum"
+                    )
+                    raise DataError(f"{problem} of {least} pixels a side. Leave it out.")
                 usable.append((picture, form))
         require_some(len(usable))
         form = _common_form(usable, size)
@@ -452,21 +454,23 @@ def _common_form(
 
 def _changes(usable: Sequence[tuple[PictureFile, PictureForm]]) -> Iterator[str]:
     """Yield what decoding changes, and in how many pictures."""
-    for kind, one, many, what in (
+    for kind, single, many, what in (
         ("animated", "picture has", "pictures have", "several frames, and only the first was used"),
         ("transparent", "picture with transparency was", "pictures with transparency were", "laid on white"),
         ("coloured", "colour picture was", "colour pictures were", "made grey (ITU-R 601-2 luma)"),
     ):
         if count := sum(getattr(form, kind) for _, form in usable):
-            yield f"{counted(count, one, many)} {what}"
+            yield f"{counted(count, single, many)} {what}"
 
 
-def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:
+def _different(first: str, form: PictureForm, second: str, other: PictureForm) -> DataError:
     first, second = readable(first), readable(second)
-    if one.dtype != other.dtype:
-        why = f"pictures of different kinds: {first} has {one.dtype} grey values, {second} has {other.dtype}."
+    if form.dtype != other.dtype:
+        why = (
+            f"pictures of different kinds: {first} has {form.dtype} grey values, {second} has {other.dtype}."
+        )
         return DataError(why, "Save all of them with the same depth.")
-    size = f"{one.width}x{one.height}"
+    size = f"{form.width}x{form.height}"
     hint = f"Resize them while reading, for instance with size={size!r}."
     sizes = f"{first} is {size}, {second} is {other.width}x{other.height} (width x height)"
     return DataError(f"pictures of different sizes: {sizes}.", hint)

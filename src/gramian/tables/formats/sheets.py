@@ -61,7 +61,7 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
     with damage(source):
         opened.file.seek(0)
         book = CalamineWorkbook.from_filelike(opened.file)
-        names = [one.name for one in book.sheets_metadata if one.typ == SheetTypeEnum.WorkSheet]
+        names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
         if key is not None and key not in names:
             hint = f"Its sheets are {listed(names)}."
             raise ParameterError("path", problem=f"{source} has no sheet {key!r}.", hint=hint)
@@ -141,15 +141,15 @@ class SheetSource(ColumnSource):
 
 def _memory(packed: ZipFile) -> int:
     """Return the bytes that cells may take: of the unpacked file, and of the rectangles that hold them."""
-    need = TIMES * sum(part.file_size for part in packed.infolist())
+    need = TIMES * sum(member.file_size for member in packed.infolist())
     require_memory(need, f"Reading {packed.filename}", "Save the sheet as CSV")
-    for part in packed.namelist():
-        if part.startswith("xl/worksheets/") and part.endswith(".xml"):
-            cells = {(letters.upper(), row) for letters, row in REFERENCE.findall(packed.read(part))}
+    for member in packed.namelist():
+        if member.startswith("xl/worksheets/") and member.endswith(".xml"):
+            cells = {(letters.upper(), row) for letters, row in REFERENCE.findall(packed.read(member))}
             last = max((_column(letters) for letters, _ in cells), default=0)
             need += CELL * last * max((int(row) for _, row in cells), default=0)
-        elif part == "content.xml":
-            need += CELL * _spread(packed.read(part))
+        elif member == "content.xml":
+            need += CELL * _spread(packed.read(member))
     return need
 
 
@@ -162,11 +162,11 @@ def _spread(content: bytes) -> int:
 
     rows = height = width = 0
     for row in ROW.findall(content):
-        rows, place = rows + times(row[: row.find(b">")]), 0
+        rows, column = rows + times(row[: row.find(b">")]), 0
         for tag in TAG.findall(row):
-            place += times(tag)
+            column += times(tag)
             if b"value-type" in tag:
-                height, width = rows, max(width, place)
+                height, width = rows, max(width, column)
     return height * width
 
 
@@ -178,7 +178,7 @@ def _without_value(packed: ZipFile, name: str) -> int:
     """Return how many formulas of a sheet have no stored value."""
     with suppress(KeyError, ElementTree.ParseError):
         links = ElementTree.fromstring(packed.read("xl/_rels/workbook.xml.rels"))
-        targets = {one.get("Id"): str(one.get("Target")) for one in links}
+        targets = {link.get("Id"): str(link.get("Target")) for link in links}
         for sheet in ElementTree.fromstring(packed.read("xl/workbook.xml")).iter():
             if sheet.get("name") == name and sheet.tag.endswith("}sheet"):
                 ids = [value for key, value in sheet.attrib.items() if key.endswith("}id")]
@@ -189,23 +189,25 @@ def _without_value(packed: ZipFile, name: str) -> int:
 
 def _cut(row: Sequence[Any]) -> list[Any]:
     """Return a row up to its last cell."""
-    return list(row[: max((place + 1 for place, cell in enumerate(row) if cell != ""), default=0)])
+    return list(row[: max((index + 1 for index, cell in enumerate(row) if cell != ""), default=0)])
 
 
 def _size(sheet: Any) -> tuple[float, bool]:
     """Return about how many cells a sheet with numbers fills, and whether it holds anything."""
     rows = [row for row in map(_cut, islice(sheet.iter_rows(), LOOK)) if row]
-    places = Counter(place for row in rows for place, cell in enumerate(row) if isinstance(cell, int | float))
-    filled = sum(cell != "" for cell in chain(*rows)) if max(places.values(), default=0) > 1 else 0
+    columns = Counter(
+        column for row in rows for column, cell in enumerate(row) if isinstance(cell, int | float)
+    )
+    filled = sum(cell != "" for cell in chain(*rows)) if max(columns.values(), default=0) > 1 else 0
     return filled * max(1.0, sheet.total_height / LOOK), bool(rows)
 
 
 def _fill_merged(rows: list[list[Any]], merged: Sequence[Any]) -> None:
     """Write the value of a cell that was merged with those below it into all of them."""
-    for (top, place), (bottom, last) in merged:
-        for row in rows[top + 1 : bottom + 1] if place == last else ():
-            row += [""] * (place + 1 - len(row))
-            row[place] = rows[top][place] if place < len(rows[top]) else ""
+    for (top, column), (bottom, last) in merged:
+        for row in rows[top + 1 : bottom + 1] if column == last else ():
+            row += [""] * (column + 1 - len(row))
+            row[column] = rows[top][column] if column < len(rows[top]) else ""
 
 
 def _as_text(cell: Any) -> str:

@@ -116,8 +116,8 @@ class TextFile:
         """Yield whole lines from so many places of a file, evenly apart; none of packed text or UTF-16."""
         self._file.seek(0)
         start = self._file.read(2)
-        for place in () if self._packed or start in _WIDE else evenly(self.nbytes - size, count):
-            self._file.seek(place)
+        for position in () if self._packed or start in _WIDE else evenly(self.nbytes - size, count):
+            self._file.seek(position)
             piece = self._file.read(size)
             yield piece[piece.find(b"\n") + 1 : piece.rfind(b"\n") + 1]
 
@@ -126,8 +126,8 @@ class TextFile:
         self._passes += 1
         again, start = "" if self._passes == 1 else f"pass {self._passes}: ", 0
         for piece in pieces:
-            part = f"{amount(start)} of {amount(self.nbytes)} ({100 * start // self.nbytes} %)"
-            progress.report(again + part, f"part of {self.source}", start, self.nbytes)
+            progress_text = f"{amount(start)} of {amount(self.nbytes)} ({100 * start // self.nbytes} %)"
+            progress.report(again + progress_text, f"part of {self.source}", start, self.nbytes)
             start = self._file.tell()
             yield piece
 
@@ -204,7 +204,7 @@ class TextSource(ColumnSource):
     def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
         """Return the text with the missing-value marks of the options, and its header where they say."""
         options = (reading.na_values, reading.header, reading.skip_footer, reading.skip_after_header)
-        return TextSource(self._file, reading) if any(one is not None for one in options) else self
+        return TextSource(self._file, reading) if any(option is not None for option in options) else self
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield all rows; see :class:`gramian.tables.columns.ColumnSource`."""
@@ -261,11 +261,11 @@ class TextSource(ColumnSource):
 
     def _without_footer(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """Hold back the end of the text, and leave out what stands below the table."""
-        held, size, lines, asked = deque[tuple[bytes, int]](), 0, 0, self.skip_footer or 0
+        held, size, lines, wanted = deque[tuple[bytes, int]](), 0, 0, self.skip_footer or 0
         for block in blocks:
-            held.append((block, block.count(b"\n") if asked else 0))
+            held.append((block, block.count(b"\n") if wanted else 0))
             size, lines = size + len(block), lines + held[-1][1]
-            while size - len(held[0][0]) >= _TAIL and lines - held[0][1] >= asked:
+            while size - len(held[0][0]) >= _TAIL and lines - held[0][1] >= wanted:
                 first, count = held.popleft()
                 size, lines = size - len(first), lines - count
                 yield first
@@ -308,7 +308,7 @@ class TextSource(ColumnSource):
             uneven.append(row)
             return "error"
 
-        types = self._types | {str(place): pa.float64() for place in direct}
+        types = self._types | {str(number): pa.float64() for number in direct}
         # No thread may outlive an error and the end of the program.
         read = arrow_csv.ReadOptions(column_names=[*types], block_size=LARGEST_ROW, use_threads=False)
         parse = arrow_csv.ParseOptions(
@@ -327,11 +327,11 @@ class TextSource(ColumnSource):
             raise DataError(f"{self.source} cannot be read as delimited text: {error}.") from error
         columns = [column.combine_chunks() for column in table.columns]
         if re.search(QUOTED, rows):  # one call for all columns: rows may have many thousand fields
-            places = [place for place in range(len(columns)) if place not in direct]
-            together = pa.chunked_array([columns[place] for place in places], pa.string())
+            indices = [number for number in range(len(columns)) if number not in direct]
+            together = pa.chunked_array([columns[number] for number in indices], pa.string())
             texts = as_written(together.combine_chunks())
-            for index, place in enumerate(places):
-                columns[place] = texts.slice(index * len(columns[0]), len(columns[0]))
+            for index, number in enumerate(indices):
+                columns[number] = texts.slice(index * len(columns[0]), len(columns[0]))
         return self._without_headers(columns)
 
     def _as_utf8(self, text: bytes) -> bytes:

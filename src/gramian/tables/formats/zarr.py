@@ -39,10 +39,10 @@ class ZarrRows(ChunkedRows):
         grid = array.shards or array.chunks
         rows = range(first // grid[0], -(-last // grid[0]))
         others = (range(-(-size // each)) for size, each in zip(array.shape[1:], grid[1:], strict=True))
-        for place in product(rows, *others):
-            chunk = array.metadata.encode_chunk_key(place)
+        for index in product(rows, *others):
+            chunk = array.metadata.encode_chunk_key(index)
             if not (folder / chunk).exists():
-                start = place[0] * grid[0]
+                start = index[0] * grid[0]
                 stop = min(start + grid[0], len(self))
                 why = f"{self.source}, rows {start:,} to {stop - 1:,}: the chunk {chunk} is not there"
                 write = 'write the chunk out: zarr.config.set({"array.write_empty_chunks": True}).'
@@ -141,8 +141,8 @@ def open_zarr(opened: Opened, key: str | None) -> ArraySource:
         return np.asarray(lazy(sys.maxsize)[:].reshape(header.shape))
 
     def lazy(limit: int) -> ChunkedRows:
-        places = map((path / array.path).joinpath, METADATA)
-        watched = path if path.is_file() else next(filter(Path.is_file, places))
+        metadata = map((path / array.path).joinpath, METADATA)
+        watched = path if path.is_file() else next(filter(Path.is_file, metadata))
         more = {"key": array.path, "cache": Cache(array), "speed": UNPACKED}
         return ZarrRows.of(path, array, limit, name, watched, **more)
 
@@ -156,7 +156,7 @@ def open_zarr(opened: Opened, key: str | None) -> ArraySource:
 def header_of(array: Any) -> Header:
     """Describe an array."""
     filters = (*(getattr(array.metadata, "filters", None) or ()), getattr(array.metadata, "compressor", None))
-    if any(getattr(one, "codec_id", "") == "pickle" for one in filters):
+    if any(getattr(codec, "codec_id", "") == "pickle" for codec in filters):
         why = f"{array.name} is stored as pickle, which is not supported because reading it can run code."
         raise DataError(why, "Write it again as numbers.")
     plain = array.dtype if array.dtype.kind in "buifc" else np.dtype(np.str_)
