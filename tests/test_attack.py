@@ -99,7 +99,7 @@ def test_the_attack_notices_directions_without_residuals(attack, monkeypatch):
     monkeypatch.setattr(
         certificates,
         "direction_bounds",
-        lambda values, residuals, *a, **b: original(values, 0 * residuals, *a, **b),
+        lambda spectrum, *a, **b: original(replace(spectrum, residuals=0 * spectrum.residuals), *a, **b),
     )
     assert any("direction" in statement for statement in findings(attack, 60, ["iterations", "clusters"]))
 

@@ -19,6 +19,7 @@ def test_the_limit_holds_and_few_points_are_no_groups():
     rng = np.random.default_rng(0)
     assert parted(np.append(rng.normal(size=200), [50.0, 51.0, 52.0])[:, None]) is None
     assert parted(np.repeat([0.0, 1.0], 50)[:, None]) is None
+    assert parted(np.zeros((1, 2))) is parted(np.arange(12.0)[:, None]) is None
 
 
 def test_a_process_that_drifts_has_levels_and_no_groups():

@@ -468,6 +468,7 @@ class Spectrum(InNotebook):
 
     def first(self, k: int) -> Spectrum:
         """Return the first k pairs; the other eigenvalues go to the rest."""
+        k = min(k, self.values.size)
         vectors, rest = self.vectors[:, :k], np.concatenate([self.values[k:], self.rest])
         return replace(self, values=self.values[:k], vectors=vectors, residuals=self.residuals[:k], rest=rest)
 

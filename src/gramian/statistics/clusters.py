@@ -60,6 +60,8 @@ def parted(scores: FloatArray) -> Parted | None:
     40
     >>> parted(rng.exponential(size=(120, 1)))
     """
+    if len(scores) < 4 * SMALLEST:
+        return None
     some = np.array(evenly(len(scores), ROWS), dtype=np.intp)
     k = min(COMPONENTS, scores.shape[1])
     Z = scores[:, :k] / np.maximum(scores[some, :k].std(axis=0), np.finfo(np.float64).tiny)
