@@ -279,7 +279,7 @@ def with_sheet(found: Proposals, scan: Scan) -> Proposals:
     seen, gone = preview_of(scan), (read["id"], *(read["drop"] or ()))
     columns = () if seen is None else seen.columns
     samples = [column.name for column in columns if column.sample is not None and column.name not in gone]
-    near = [column for column in sorted(Path(scan.path).parent.glob("*")) if column.suffix in SHEETS]
+    near = [path for path in sorted(Path(scan.path).parent.glob("*")) if path.suffix in SHEETS]
     for path in near[:MOST_SHEETS]:
         with suppress(GramianError, OSError):
             if path.stat().st_size > LARGEST_SHEET or path.samefile(scan.path):
@@ -383,19 +383,16 @@ class _Table:
         yield from uses
         used = {
             self.reading.id,
-            *(candidate.value for candidate in uses if candidate.option in ("id", "label")),
+            *(use.value for use in uses if use.option in ("id", "label")),
         }
         drops, left, whole = self._left_out(used, swapped)
         if self.wanted is None:
             self.alone = left[0].name if len(left) == 1 < self.seen.width else ""
             kept = [self.roles[candidate.name] for candidate in left if not self.alone]
             kept = [
-                replace(candidate, otherwise=candidate.role)
-                if candidate.name in self.no_measure
-                else candidate
-                for candidate in kept
+                replace(role, otherwise=role.role) if role.name in self.no_measure else role for role in kept
             ]
-            self.doubtful = tuple(candidate for candidate in kept if candidate.otherwise)
+            self.doubtful = tuple(role for role in kept if role.otherwise)
         if not left:
             yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
@@ -434,15 +431,15 @@ class _Table:
             candidate for candidate in candidates if candidate.sample is not None and candidate.distinct
         ]
         numbers = [candidate for candidate in numbers if self.wanted is None or candidate.name in self.wanted]
-        reasons = {candidate.value: candidate.evidence["reason"] for candidate in drops}
+        reasons = {drop.value: drop.evidence["reason"] for drop in drops}
         left = [candidate for candidate in numbers if candidate.name not in reasons]
         # Text cannot stay; numbers do where nothing else would be left, last those that name rows.
         for sure in ({"holes"}, {*reasons.values()} - {"identifier", "counter"}, {*reasons.values()}):
             left = left or [candidate for candidate in numbers if reasons[candidate.name] in sure]
-        drops = [candidate for candidate in drops if candidate.value not in {column.name for column in left}]
+        drops = [drop for drop in drops if drop.value not in {column.name for column in left}]
         summed = self.seen.named and self.wanted is None and not swapped and self.rows >= FEWEST
         sums, whole = _sums(left) if summed else ([], dict[str, Any]())
-        gone = {candidate.value for candidate in sums}
+        gone = {total.value for total in sums}
         return drops + sums, [candidate for candidate in left if candidate.name not in gone], whole
 
     def _transform(self, left: Sequence[Column], swapped: bool, whole: Mapping[str, Any]) -> Proposal | None:
@@ -783,9 +780,7 @@ def _block(columns: Sequence[Column]) -> list[str]:
         for cut in re.finditer(r"[\s._]+", name):
             blocks.setdefault(name[: cut.start()].casefold(), {})[name[cut.end() :]] = name
     alike = Counter(frozenset(block) for block in blocks.values())
-    several = {
-        column: some for column, some in blocks.items() if len(some) >= 3 and alike[frozenset(some)] > 1
-    }
+    several = {head: some for head, some in blocks.items() if len(some) >= 3 and alike[frozenset(some)] > 1}
 
     def rank(prefix: str) -> tuple[int, int]:
         found = [BLOCKS.index(word) for word in tokens(prefix) if word in BLOCKS]
@@ -962,7 +957,7 @@ def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     id, variable, value = seen.long
     why = f'each row has one value, of the variable that "{variable}" names'
     if YEAR.fullmatch(value):
-        (year,) = (option for option in seen.columns if option.name == value)
+        (year,) = (column for column in seen.columns if column.name == value)
         why = (
             f'each row has a variable that "{variable}" names, and a column for each year. {value} has most'
             f' values, in {percent(1 - year.missing / seen.rows)} of rows; "{id},{variable}" takes all years'

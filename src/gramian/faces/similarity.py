@@ -651,7 +651,7 @@ def calibrate(
     usual = map(supported, default) if n_people >= STATED else (UNSTATED_FAR, UNSTATED_FAR)
     rate, verified_rate = usual if far is None else (far, far)
     verify = verified(verified_rate)
-    at = {threshold: identified(threshold) for threshold in sorted({rate, *OTHERS}, reverse=True)}
+    at = {far: identified(far) for far in sorted({rate, *OTHERS}, reverse=True)}
     if FEW <= n_people < STATED:
         notes += (_unstated(n_people),)
     identify, verify = (replace(threshold, notes=threshold.notes + notes) for threshold in (at[rate], verify))

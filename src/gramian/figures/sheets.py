@@ -44,7 +44,7 @@ class Sheet(Data):
 def draw(data: Sheet, ax: Any, **imshow: Any) -> Any:
     """Return axes with the pictures."""
     count, height, width = data.pictures.shape
-    room, captions = style.width_mm(), [style.drawable(panel) for panel in data.columns["picture"]]
+    room, captions = style.width_mm(), [style.drawable(name) for name in data.columns["picture"]]
     most = min(math.ceil(math.sqrt(count * 1.5)), int(room // SMALLEST))
     across = data.across or beside(count, max(1, most))
     down, cell = math.ceil(count / across), room / across

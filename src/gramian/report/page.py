@@ -149,7 +149,7 @@ def text(value: object) -> str:
 
     Examples
     --------
-    >>> text("Source: `<b>.csv`, with the column a\`b")
+    >>> text(r"Source: `<b>.csv`, with the column a\`b")
     'Source: <code dir="auto">&lt;b&gt;.csv</code>, with the column a`b'
     """
     marked = CODE.sub(r'<code dir="auto">\2</code>', escaped(value))

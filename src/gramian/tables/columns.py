@@ -368,13 +368,15 @@ class Columns:
         marks, result = self.source.na_values, strings.typed(fields, self.source.na_values)
         texts = [index for index, column in enumerate(result) if not is_number(column)]
         bare = {index: strings.bare(fields[index], marks, later=False) for index in texts}
-        signed = {index: field for index, field in bare.items() if field is not None}
+        signed = {index: some for index, some in bare.items() if some is not None}
         shown = [signed[at].fields if at in signed else field for at, field in enumerate(fields)]
         plain = [field for field, column in zip(fields, result, strict=True) if is_number(column)]
         separator = self.source.separator or ","
         self.comma = strings.meaning_of_commas([shown[index] for index in texts], plain, separator, marks)
         if self.comma == "points":
-            texts = [at for at, field in enumerate(result) if at in texts or pa.types.is_floating(field.type)]
+            texts = [
+                at for at, column in enumerate(result) if at in texts or pa.types.is_floating(column.type)
+            ]
         self.written = set(range(len(fields)) if self.comma == "points" else texts)
         for index, column in self.as_numbers({index: fields[index] for index in texts}, signed).items():
             if is_number(column) or is_number(result[index]):

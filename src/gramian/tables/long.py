@@ -132,7 +132,7 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
         require_memory(_TIMES * source.path.stat().st_size, f"A pivot of {name}", advice)
     columns = Columns.whole(source, reading)
     position = {column: index for index, column in enumerate(columns.names)}
-    if unknown := [column_name for column_name in reading.pivot if column_name not in position]:
+    if unknown := [header for header in reading.pivot if header not in position]:
         raise unknown_columns("pivot", unknown, columns.names, name)
     id, variable = columns.arrays[position[called]], columns.as_file_has(variable_name)
     id = id if pa.types.is_temporal(id.type) else columns.as_file_has(called)
@@ -168,30 +168,22 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     start = lines[np.unique(rows, return_index=True)[1]]
     wanted = {*reading.label_columns, reading.weights, *(reading.columns or ()), *(reading.drop or ())}
     others = [
-        column_name
-        for column_name in columns.names
-        if column_name in wanted and (across or column_name not in reading.pivot)
+        header for header in columns.names if header in wanted and (across or header not in reading.pivot)
     ]
-    beside = {
-        column_name: columns.arrays[position[column_name]]
-        for column_name in others
-        if column_name not in years
-    }
+    beside = {header: columns.arrays[position[header]] for header in others if header not in years}
     beside |= {
-        column_name: pa.array(columns.labels(position[column_name]))
-        for column_name in reading.label_columns
-        if column_name in beside
+        header: pa.array(columns.labels(position[header]))
+        for header in reading.label_columns
+        if header in beside
     }
-    for column_name in [name for name in beside if name in (*reading.label_columns, reading.weights)]:
-        found, _ = codes(beside[column_name])
+    for header in [name for name in beside if name in (*reading.label_columns, reading.weights)]:
+        found, _ = codes(beside[header])
         if not np.array_equal(found[lines], found[start][rows]):
             raise DataError(
-                f"{column_name!r} of {name} has several values for one {reading.pivot[0]!r}.", "Leave it out."
+                f"{header!r} of {name} has several values for one {reading.pivot[0]!r}.", "Leave it out."
             )
     title = f"{called} and year" if across else called
-    result = {title: ids} | {
-        column_name: column.take(pa.array(start)) for column_name, column in beside.items()
-    }
+    result = {title: ids} | {header: column.take(pa.array(start)) for header, column in beside.items()}
     if across and YEARS in wanted:
         result[YEARS] = when
     arrays, names = [*result.values(), *map(pa.array, wide)], (*result, *as_names(variables))

@@ -267,9 +267,9 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     found_slips = slips_of(columns, text)
     marks = {names[index]: some for index, some in marks_of(columns, text, found_slips).items()}
     slips = {
-        names[index]: [(row, *cell) for row, cell in column.read.items()]
-        for index, column in found_slips.items()
-        if column.read and (names[index] in marks or not column.rest)
+        names[index]: [(row, *cell) for row, cell in slip.read.items()]
+        for index, slip in found_slips.items()
+        if slip.read and (names[index] in marks or not slip.rest)
     }
     about: dict[str, Any] = {"marks": marks, "slips": slips}
     return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, **about)

@@ -183,12 +183,10 @@ def roles_of(seen: Preview) -> Roles:
     rest = numbers if few else numbers[half:-half]
     found |= {column.name: _constant(column) or Role(column.name, "measure", sure, why) for column in rest}
     if judged:
-        found |= {
-            column.name: column for column in _judged(judged, features(judged, seen.rows, texts), seen.named)
-        }
-    doubtful = [column for column in found.values() if column.otherwise]
+        found |= {role.name: role for role in _judged(judged, features(judged, seen.rows, texts), seen.named)}
+    doubtful = [role for role in found.values() if role.otherwise]
     if len(doubtful) > max(MOST_DOUBTFUL, len(numbers) // 2):  # they are of one kind, and no exceptions
-        found |= {column.name: replace(column, why="varies freely", otherwise="") for column in doubtful}
+        found |= {role.name: replace(role, why="varies freely", otherwise="") for role in doubtful}
     if seen.row_names is not None and seen.row_names not in found:
         found[seen.row_names] = Role(seen.row_names, "identifier", 1.0, "has another value in every row")
     return Roles(tuple(found[column.name] for column in seen.columns))
@@ -277,8 +275,8 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
         node[active] = after
     probabilities = shares[node.reshape(len(X), count)].mean(axis=1)
     found = [
-        _role(*column)
-        for column in zip(columns, X, probabilities, moved.reshape(X.shape), named_so, strict=True)
+        _role(*facts_of_one)
+        for facts_of_one in zip(columns, X, probabilities, moved.reshape(X.shape), named_so, strict=True)
     ]
     runs = [j for j, column in enumerate(columns) if _is_unrelated_run(column, facts[j], len(columns))]
     if len(runs) == 1:  # several are measurements without signal

@@ -92,12 +92,12 @@ async def _read_as(
     marks, slips = (reading.get(option) for option in READ_FIRST[:2])
     answers, pivot = (reading.pop(option, None) for option in READ_FIRST[2:])
     reading = {
-        name: option for name, option in reading.items() if name not in READ_FIRST or option not in ("", [""])
+        name: value for name, value in reading.items() if name not in READ_FIRST or value not in ("", [""])
     }
     facts = await routes.data_facts(state, id, Reading(**reading))
     proposed = facts.get("proposals") or {}
-    first = [option for option in proposed.get("pca", ()) if option["option"] in READ_FIRST]
-    values = {option["option"]: option["value"] for option in first}
+    first = [proposal for proposal in proposed.get("pca", ()) if proposal["option"] in READ_FIRST]
+    values = {proposal["option"]: proposal["value"] for proposal in first}
     for name, value in zip(READ_FIRST, (marks, slips, answers, pivot), strict=True):
         value = values.get(name) if value is None else value if name == "slips" else [*filter(None, value)]
         if value:
@@ -105,7 +105,7 @@ async def _read_as(
         elif name in values:
             undone[name] = ""
     columns = (facts.get("preview") or {}).get("columns", ())
-    beside = [option["name"] for option in columns if option["name"] not in reading.get("pivot", [])]
+    beside = [column["name"] for column in columns if column["name"] not in reading.get("pivot", [])]
     if reading.keys() & READ_FIRST:
         facts = await routes.data_facts(state, id, Reading(**reading))
     if "pivot" not in reading and undone:  # what else is proposed is about the other table

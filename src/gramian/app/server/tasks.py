@@ -241,7 +241,8 @@ def describe_data(data: Message, draft: bool = False) -> Message:
 
 def _preview(seen: Preview, wanted: set[Any]) -> Message:
     """Return the facts of a preview; of each column what it is, and a line of its values between 0 and 1."""
-    found, of_name = {item.name: item for item in roles_of(seen)}, {item.name: item for item in seen.columns}
+    found = {role.name: role for role in roles_of(seen)}
+    of_name = {column.name: column for column in seen.columns}
     facts: Message = seen.facts(wanted)
     for column in facts["columns"]:
         role, sample = found[column["name"]], of_name[column["name"]].sample
