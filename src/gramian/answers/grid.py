@@ -12,12 +12,8 @@ from gramian.core.checks import percent
 from gramian.core.records import FloatArray
 
 ONE_SIGN = 0.9  # share of the weight of the cells
-OPPOSITE, SAME, ERRORS = (
-    0.5,
-    1.1,
-    2.0,
-)  # the other end of a contrast, relative to the first; ratio of two periods;
-# standard errors between two variances, by the rule of North and others (1982) for times that remember
+OPPOSITE, SAME = 0.5, 1.1  # the other end of a contrast, relative to the first; ratio of two periods
+ERRORS = 2.0  # standard errors between two variances (North and others 1982), for times that remember
 SHORTEST, CYCLES, NEAR, REGULAR = 60, 4, 2, 0.8  # times; periods in them; bins beside a peak, and their share
 LEVEL, EXPLAINED = 1e-3, 0.3  # of a trend: its p, and the least share of the variance
 
