@@ -18,7 +18,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from gramian.core.checks import check_choice, check_seed
+from gramian.core.checks import check_choice, check_seed, names_in
 from gramian.errors import ParameterError
 
 # Groups of options in the help of a command, in this order.
@@ -339,7 +339,7 @@ class Parameter(NamedTuple):
         """
         if "," in self.metavar and list[str] in self.kinds:
             lists = [text] if isinstance(text, str) else text or ()
-            return [name.strip() for names in csv.reader(lists, skipinitialspace=True) for name in names]
+            return [name for names in lists for name in names_in(names)]
         if not isinstance(text, str) or str in self.kinds:
             return text
         if text == "none" and NoneType in self.kinds:

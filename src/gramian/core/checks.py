@@ -5,6 +5,7 @@ Light on purpose: the shell answers ``--help`` without NumPy.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 import sys
@@ -213,6 +214,20 @@ def six_digits(text: str) -> str:
     'rbf(gamma=0.000207469) + 0.25*linear'
     """
     return re.sub(r"\d+\.\d{6,}(?:e[-+]?\d+)?", lambda match: f"{float(match[0]):.6g}", text)
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in a text with commas between them; one that contains a comma is quoted, as in a file.
+
+    Examples
+    --------
+    >>> names_in('a, "b, c"'), names_in(""), names_in("a\\rb,c")
+    (['a', 'b, c'], [], ['a\\rb,c'])
+    """
+    try:
+        return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    except csv.Error:  # a line ends within it
+        return [text]
 
 
 def number(value: float, digits: int = 4) -> str:

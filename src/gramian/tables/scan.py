@@ -1,6 +1,5 @@
 """A file and the part of it to read: checked at once, read later."""
 
-import csv
 import io
 import math
 import os
@@ -12,7 +11,7 @@ from numbers import Real
 from pathlib import Path
 from typing import IO, Any, get_args, get_type_hints
 
-from gramian.core.checks import check_choice, check_integer, counted, listed
+from gramian.core.checks import check_choice, check_integer, counted, listed, names_in
 from gramian.errors import InputTypeError, ParameterError
 from gramian.tables import reading
 from gramian.tables.choose import choose
@@ -297,8 +296,7 @@ def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
     if names is None:
         return None
     if isinstance(names, str):
-        # A name that contains a comma can be quoted, as in the file itself.
-        names = [name.strip() for name in next(csv.reader([names], skipinitialspace=True), [])]
+        names = names_in(names)
     if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
         raise ParameterError(name, names, "holds no names", f'Give some, such as {name}="a,b".')
     return tuple(names)

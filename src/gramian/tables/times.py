@@ -28,6 +28,8 @@ def times_of(names: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.datetime
     array([60000], dtype='timedelta64[ms]')
     >>> times_of(["31.12.2024 23:55", "01.01.2025 00:00"])[1]
     np.datetime64('2025-01-01T00:00:00.000')
+    >>> times_of(["31.12.2024", "01.01.2025"])[1]
+    np.datetime64('2025-01-01T00:00:00.000')
     >>> times_of(["W12", "W13"])
     """
     times = np.asarray(names)
@@ -42,7 +44,7 @@ def times_of(names: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.datetime
         from gramian.tables.strings import dates
 
         found = dates(pa.array(texts))
-        return None if found is None else found[0].to_numpy().astype("M8[ms]")
+        return None if found is None else found[0].to_numpy(zero_copy_only=False).astype("M8[ms]")
     if not matches or len(matches) < len(texts) or (None in zones and len(zones) > 1):
         return None
     try:

@@ -1,6 +1,5 @@
 """Inputs of commands: data and models, with their notes on standard error."""
 
-import csv
 import io
 import math
 import os
@@ -18,7 +17,7 @@ from gramian.app.cli.outputs import check_out
 from gramian.app.verb import Verb, as_arguments, model_path, parameters_of
 from gramian.app.verb import reading as reading_options
 from gramian.app.verbs.fit import estimator_class
-from gramian.core.checks import amount, counted, shown
+from gramian.core.checks import amount, counted, names_in, shown
 from gramian.core.progress import say, shows_progress
 from gramian.tables.reading import IMPUTED, OWN, Remembered
 
@@ -313,7 +312,7 @@ def _is_asked(value: Any) -> bool:
 def _names(value: Any) -> tuple[str, ...]:
     """Return the names in an option: of a list as the command line has it, or already apart."""
     if isinstance(value, str) and not value.startswith("@"):
-        return tuple(name.strip() for name in next(csv.reader([value], skipinitialspace=True), []))
+        return tuple(names_in(value))
     return tuple(value) if isinstance(value, tuple) else ()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
@@ -13,6 +12,7 @@ from gramian.app.verb import Parameter, Verb, form_field, parameters_of, reading
 from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs import verbs as all_verbs
 from gramian.app.verbs.show import LOOKS
+from gramian.core.checks import names_in
 
 Kind = Literal["model", "gallery", "data"]
 Kinds = Literal["models", "galleries", "data"]
@@ -42,7 +42,7 @@ def _as_list(value: Any) -> Any:
 
 def _as_columns(value: Any) -> Any:
     value = _as_list(value)
-    return next(csv.reader(value), []) if isinstance(value, list) and len(value) == 1 else value
+    return names_in(value[0]) if isinstance(value, list) and [*map(type, value)] == [str] else value
 
 
 Names = Annotated[list[str], BeforeValidator(_as_list)]  # a single name is a list of one
