@@ -48,7 +48,7 @@ NAMED: dict[str, Kind] = {
     **dict.fromkeys(["id", "patient", "subject"], "identifier"),
     "lag": "lag",
 }
-OUT, DOUBTFUL = 0.6, 0.13  # probability of being no measure from which a column leaves, or is named
+OUT, DOUBTFUL = 0.58, 0.13  # probability of being no measure from which a column leaves, or is named
 SURE = 0.9  # the same of a column with a unit
 MOST_GROUPS = 20  # values of a text column that is a label
 MOST_JUDGED = 300  # columns of numbers that are judged, the first and the last
