@@ -165,26 +165,9 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     require_memory(8 * n * d, f"{name} as a table of {n:,} x {d:,}", "Use fewer variables")
     wide = np.full((d, n), np.nan)
     wide[column_codes, rows] = values
-    start = lines[np.unique(rows, return_index=True)[1]]
-    wanted = {*reading.label_columns, reading.weights, *(reading.columns or ()), *(reading.drop or ())}
-    others = [
-        header for header in columns.names if header in wanted and (across or header not in reading.pivot)
-    ]
-    beside = {header: columns.arrays[position[header]] for header in others if header not in years}
-    beside |= {
-        header: pa.array(columns.labels(position[header]))
-        for header in reading.label_columns
-        if header in beside
-    }
-    for header in [name for name in beside if name in (*reading.label_columns, reading.weights)]:
-        found, _ = codes(beside[header])
-        if not np.array_equal(found[lines], found[start][rows]):
-            raise DataError(
-                f"{header!r} of {name} has several values for one {reading.pivot[0]!r}.", "Leave it out."
-            )
     title = f"{called} and year" if across else called
-    result = {title: ids} | {header: column.take(pa.array(start)) for header, column in beside.items()}
-    if across and YEARS in wanted:
+    result = {title: ids} | _beside(columns, reading, rows, lines, years)
+    if across and YEARS in _wanted(reading):
         result[YEARS] = when
     arrays, names = [*result.values(), *map(pa.array, wide)], (*result, *as_names(variables))
     absent = counted(int(np.isnan(wide).sum()), "value is absent", "values are absent")
@@ -195,6 +178,31 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     )
     source = ColumnsInMemory(arrays, names, name, (*source.notes, *columns.notes(), note))
     return source, replace(reading, id=reading.id or title, pivot=None)
+
+
+def _wanted(reading: ReadingOptions) -> set[str | None]:
+    return {*reading.label_columns, reading.weights, *(reading.columns or ()), *(reading.drop or ())}
+
+
+def _beside(
+    columns: Columns, reading: ReadingOptions, rows: IntArray, lines: IntArray, years: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the columns beside the wide table that options name, at the first line of each of its rows."""
+    start, wanted = lines[np.unique(rows, return_index=True)[1]], _wanted(reading)
+    pivot: tuple[str, ...] = reading.pivot or ()
+    labels, result = reading.label_columns, dict[str, Any]()
+    for header, column in zip(columns.names, columns.arrays, strict=True):
+        if header not in wanted or header in years or (header in pivot and not years):
+            continue
+        column = pa.array(columns.labels(columns.names.index(header))) if header in labels else column
+        found, _ = codes(column)
+        if header in (*labels, reading.weights) and not np.array_equal(found[lines], found[start][rows]):
+            raise DataError(
+                f"{header!r} of {columns.source.source} has several values for one {pivot[0]!r}.",
+                "Leave it out.",
+            )
+        result[header] = column.take(pa.array(start))
+    return result
 
 
 def _of_column(column: Any, called: str, source: str) -> FloatArray:
