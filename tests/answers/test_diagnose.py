@@ -226,6 +226,7 @@ def test_matrices_of_pairs_are_no_tables_of_measurements():
     np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(R)[:-3:-1])
     R[0, 1] += 0.01
     assert "symmetric" not in codes(PCA(2), R)
+    assert "symmetric" not in codes(PCA(2), 1e-12 * factors(8, 8))
 
 
 def test_notes_name_what_they_are_about():

@@ -176,22 +176,22 @@ def units(e: Evidence) -> Iterator[Finding]:
 def symmetric(e: Evidence) -> Iterator[Finding]:
     """Find a matrix of correlations, distances or similarities where rows of measurements are expected."""
     V = e.values
-    if e.kernel or e.n < FEWEST_THINGS or V.shape != (e.n, e.n) or not np.allclose(V, V.T, 1e-6, 1e-9):
+    if e.kernel or e.n < FEWEST_THINGS or V.shape != (e.n, e.n) or np.ptp(V) == 0.0:
+        return
+    if not np.allclose(V, V.T, 1e-6, 1e-9 * np.abs(V).max()):
         return
     diagonal, what = np.diagonal(V), "similarities"
     if (diagonal == 0.0).all() and (V >= 0.0).all():
         what = "distances"
     elif np.allclose(diagonal, 1.0) and np.abs(V).max() < 1.0 + 1e-9:
         what = "correlations"
-    if np.ptp(V) == 0.0:
-        return
     instead = 'kernel="precomputed", center=False has the eigenvectors of this matrix'
     if what == "distances":
         instead = '-D**2 / 2 with kernel="precomputed" is classical scaling'
     yield Finding(
         *("symmetric", "serious"),
         f"The table is symmetric, as a matrix of {what} between {e.n:,} things is: its rows are no "
-        f"observations, and these are not the components of the data behind it.",
+        "observations, and these are not the components of the data behind it.",
         f"Fit the rows of which it was computed. Without them, {instead}.",
         {"rows": e.n, "matrix": what},
     )

@@ -793,10 +793,8 @@ def _block(columns: Sequence[Column]) -> list[str]:
 def _is_determined(column: Column, others: Sequence[Column]) -> bool:
     """Return whether another column says something about the entries that a column lacks."""
     assert column.sample is not None
-    there, X = (
-        np.isfinite(column.sample),
-        _sample([other for other in others if other is not column] or [column]),
-    )
+    there = np.isfinite(column.sample)
+    X = _sample([other for other in others if other is not column] or [column])
     X = X[there][:, np.isfinite(X[there]).any(axis=0)]
     if len(X) < FEWEST or len(others) < 2 or not X.size:
         return False

@@ -233,11 +233,8 @@ class Call:
     """
 
     def __init__(self, verb: Verb, arguments: dict[str, Any]) -> None:
-        self.verb, self.given, self.as_json = (
-            verb,
-            _in_place(verb, arguments),
-            arguments.get("as_json", False),
-        )
+        self.verb, self.given = verb, _in_place(verb, arguments)
+        self.as_json = arguments.get("as_json", False)
         self.reading = {
             name: _joined(name, value) if isinstance(value, list) else READS[name].value(value)
             for name, value in self.given.items()
@@ -421,11 +418,8 @@ class Call:
             text += f"\n\nFit it:\n  {facts['next']}"
         written = [f"Written: {name}{more}" for _, name, more in files if name != "-"]
         if self.is_fit:
-            facts |= (
-                {"proposals": plain([asdict(proposal) for proposal in self.proposals])}
-                if self.as_json
-                else {}
-            )
+            if self.as_json:
+                facts["proposals"] = plain([asdict(proposal) for proposal in self.proposals])
             others = f" and {len(names) - 1} other files" if len(names) > 1 else ""
             written = [f"\n{written[-1]}{others}"] if written else []
         if outs:
