@@ -96,7 +96,9 @@ def headline(
     Z = as_float64(scores) if has_scores and k else np.empty((0, 0))
     ratios = shares_of(model)
     varying = k if ratios is None else int((ratios > 0).sum())
-    tests = (_groups, _time, _pictures, _clusters, _noise) if varying else ()
+    # Batches that follow one another differ where the process does; what they cannot say is since when.
+    first_two = (_time, _groups) if _are_batches(table) else (_groups, _time)
+    tests = (*first_two, _pictures, _clusters, _noise) if varying else ()
     first = next(filter(None, (test(model, table, Z, diagnosis) for test in tests)), None)
     described = min(DESCRIBED, varying) if first is None else 0 if first.kind == "noise" else 1
     axis = column_axis(feature_names_of(model)) if model.model_kind.linear and described else None
@@ -109,6 +111,15 @@ def headline(
     return replace(first, sentences=(*first.sentences, *about))
 
 
+def _are_batches(table: Table | None) -> bool:
+    """Say whether the rows of each label are in one piece."""
+    if table is None or table.labels is None:
+        return False
+    labels = as_array(table.labels)
+    labels = labels[evenly(len(labels), LABELLED)]
+    return bool(1 + np.count_nonzero(labels[1:] != labels[:-1]) == len({*labels.tolist()}))
+
+
 def _groups(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
     """Say whether the first components tell the groups of the labels apart, and which one parts them."""
     labels = None if table is None else table.labels
@@ -116,10 +127,6 @@ def _groups(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis
         return None
     some = np.array(evenly(len(Z), LABELLED))
     texts, title = label_texts(as_array(labels)[some]), table.label_name or ""
-    runs = 1 + np.count_nonzero(texts[1:] != texts[:-1])
-    # Batches that follow one another differ where the process does; what they cannot say is since when.
-    if runs == len({*texts}) and (since := _time(model, table, Z, diagnosis)) is not None:
-        return since
     result = separation_of(Z[some], texts)
     if result is None:
         return None
