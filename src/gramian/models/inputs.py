@@ -174,6 +174,7 @@ def store_features(estimator: Any, X: Any, rows: Rows) -> None:
         from gramian.tables.names import base_name
 
         estimator.reading_ = {"source": base_name(table.source)} | dict(table.origin.reading)
+    if table.source != "memory":
         estimator._table_file = {"path": table.source, "sha256": table.origin.sha256, **table.origin.own}
     if table.alleles:
         # "" where it is not known.

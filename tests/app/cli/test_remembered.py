@@ -148,6 +148,14 @@ def test_the_table_of_the_fit_needs_no_name_while_it_is_unchanged(fitted, gramia
     gramian.refuses("transform array.gramian", 2, "array.gramian does not say in which file")
 
 
+def test_a_table_that_was_read_without_options_is_found_too(tmp_path, monkeypatch, gramian):
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).normal(size=(20, 3)).round(3)
+    (tmp_path / "plain.csv").write_text("a,b,c\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    gramian.works("fit plain.csv -o all --as-is")
+    assert "largest relative to its limits" in gramian.works("explain all").out
+
+
 @pytest.mark.usefixtures("fitted")
 def test_python_remembers_too():
     table = scan("marks.csv", drop="year", label="kind,site", na_values="-,.", missing="drop-rows").read()
