@@ -68,10 +68,8 @@ def test_estimators(model):
     assert_allclose(again.transform(values), expected, atol=1e-9)
     if hasattr(model, "inverse_transform") and getattr(model, "solver", "") != "random-features":
         whole = model.inverse_transform(expected)
-        # A search by gradients takes the rows of a chunk together, and ends within its tolerance.
-        searched = getattr(getattr(model, "preimage_", None), "method", "") == "gradient"
         back = model.inverse_transform(chunked(expected)).compute()
-        assert_allclose(back, whole, atol=1e-3 if searched else 1e-9)
+        assert_allclose(back, whole, atol=1e-9)
     some = np.where(X > 25, np.nan, X)
     holed = chunked(some)
     if getattr(model, "_maps_holes", False):

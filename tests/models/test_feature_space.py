@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import brute, minimize, nnls, rosen, rosen_der
+from scipy.optimize import brute, minimize, rosen, rosen_der
 
 from gramian.kernels import RBF, ChiSquared, Matern, Polynomial, RationalQuadratic
 from gramian.models.kernel_pca import preimages
@@ -17,7 +17,7 @@ KERNELS = {
     "mixed": RBF(gamma=0.3) + 0.2 * Polynomial(degree=2, gamma=0.5),
     "chi2": ChiSquared(0.7),
 }
-STATIONARY = ("rbf", "matern", "rq", "rbf-sum")
+SMOOTH = ("rbf", "matern", "rq")
 
 
 def space_of(kernel, X, r=3, center=True):
@@ -56,41 +56,35 @@ def test_the_nearest_fitted_row_is_the_nearest_in_feature_space(name, monkeypatc
         assert_array_equal(preimages.nearest_rows(space, Z), expected)
 
 
-METHODS = [(name, "gradient") for name in KERNELS] + [(name, "fixed-point") for name in STATIONARY]
-
-
-@pytest.mark.parametrize(("name", "method"), METHODS)
+@pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.walk
-def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
+def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name):
     for center in [True, False]:
         space = space_of(KERNELS[name], rows(), center=center)
         bound = space.evaluator
         left, right = bound.encode(rows(8, seed=1))[0], bound.encode(space.rows)[1]
         Z = bound.tile(left, right) @ space.coefficients - space.row_means @ space.coefficients
-        result = preimages.minimised(space, Z, method)
+        result = preimages.minimised(space, Z)
         assert result[1].all()
         errors = preimages.residuals(space, result[0], Z)
         least = preimages.residuals(space, space.rows[preimages.nearest_rows(space, Z)], Z)
         assert np.all(errors <= least + 1e-12)
-        low = 0.0 if name == "chi2" else None
         for x, z, error in zip(result[0], Z, errors, strict=True):
             local = minimize(
                 lambda x, z=z, space=space: definition(space, x[None], z)[0],
                 x,
                 method="L-BFGS-B",
-                bounds=[(low, None)] * 2,
                 options={"ftol": 1e-15, "gtol": 1e-9},
             )
             assert error**2 <= local.fun + 1e-7
             assert_allclose(x, local.x, atol=2e-3)
 
 
-@pytest.mark.parametrize("name", ["rbf", "poly", "mixed"])
 @pytest.mark.walk
-def test_a_search_of_the_whole_plane_finds_nothing_better(name):
-    space = space_of(KERNELS[name], rows())
+def test_a_search_of_the_whole_plane_finds_nothing_better():
+    space = space_of(KERNELS["rbf"], rows())
     Z = space.scores[:3] + 0.05
-    result = preimages.minimised(space, Z, "fixed-point" if name == "rbf" else "gradient")
+    result = preimages.minimised(space, Z)
     for z, error in zip(Z, preimages.residuals(space, result[0], Z), strict=True):
         best = brute(
             lambda x, z=z: definition(space, x[None], z)[0], ((-1, 5), (-1, 5)), Ns=25, full_output=True
@@ -101,7 +95,7 @@ def test_a_search_of_the_whole_plane_finds_nothing_better(name):
 def test_the_fixed_point_is_that_of_mika_and_goes_on_by_quasi_newton():
     space = space_of(KERNELS["rbf"], rows())
     Z = space.scores[:4] * 0.9
-    result = preimages.minimised(space, Z, "fixed-point")
+    result = preimages.minimised(space, Z)
     for b, z in enumerate(Z):
         g = space.coefficients @ z + 1.0 / len(space.rows)
         x = space.rows[preimages.nearest_rows(space, z[None])[0]]
@@ -115,39 +109,30 @@ def test_the_fixed_point_is_that_of_mika_and_goes_on_by_quasi_newton():
         def objective(X, rows, stiffness=stiffness):
             return preimages.Local(np.sum(X**2, axis=1) / 2, X, np.full((len(X), 1), stiffness))
 
-        result = preimages.fixed_points(objective, np.ones((2, 3)), floor=FREE, tol=1e-9, limit=50)
+        result = preimages.fixed_points(objective, np.ones((2, 3)), tol=1e-9, limit=50)
         assert result[1].all()
         assert_allclose(result[0], 0.0, atol=1e-8)
 
 
-def test_a_start_is_used_where_it_is_nearer_and_histograms_stay_so():
+def test_a_start_is_used_where_it_is_nearer():
     X = np.array([[0.0, 0.0], [10.0, 10.0], [20.0, 0.0], [0.0, 20.0]])
     space = space_of(RBF(gamma=0.5), X, r=3)
     # Seen from the mean every place far from all rows looks alike: only the start knows of this one.
     Z = np.zeros((1, 3))
-    far = preimages.minimised(space, Z, "gradient", np.array([[0.01, 0.0]]))
-    near = preimages.minimised(space, Z, "gradient")
+    far = preimages.minimised(space, Z, np.array([[0.01, 0.0]]))
+    near = preimages.minimised(space, Z)
     assert preimages.residuals(space, far[0], Z)[0] <= preimages.residuals(space, near[0], Z)[0] + 1e-9
     own = preimages.residuals(space, np.array([[0.3, 0.2]]), space.scores[:1])[0]
-    started = preimages.minimised(space, space.scores[:1], "fixed-point", np.array([[0.3, 0.2]]))
+    started = preimages.minimised(space, space.scores[:1], np.array([[0.3, 0.2]]))
     assert preimages.residuals(space, started[0], space.scores[:1])[0] < own
-    X = rows(20, d=3)
-    X[:, 0] = 0.0
-    space = space_of(ChiSquared(0.7), X)
-    result = preimages.minimised(space, 2 * space.scores, "gradient")
-    assert np.all(result[0] >= 0)
-    assert_allclose(result[0][:, 0], 0.0, atol=1e-12)
 
 
 def test_batches_do_not_matter(monkeypatch):
-    space = space_of(KERNELS["mixed"], rows())
-    whole = preimages.minimised(space, space.scores, "gradient")[0]
+    space = space_of(KERNELS["matern"], rows())
+    whole = preimages.minimised(space, space.scores)[0]
     monkeypatch.setattr(preimages, "COLUMNS", 6)
     monkeypatch.setattr(preimages, "BLOCK_BYTES", 8)
-    assert_allclose(preimages.minimised(space, space.scores, "gradient")[0], whole, atol=1e-4)
-
-
-FREE = np.full(3, -np.inf)
+    assert_allclose(preimages.minimised(space, space.scores)[0], whole, atol=1e-4)
 
 
 def smooth(values, gradient):
@@ -164,7 +149,7 @@ def rng():
     return np.random.default_rng(0)
 
 
-def test_the_floor_holds_and_curved_valleys_are_followed(rng):
+def test_a_bowl_and_curved_valleys_are_followed(rng):
     B = rng.standard_normal((8, 3))
     right = rng.standard_normal((5, 8))
 
@@ -172,20 +157,19 @@ def test_the_floor_holds_and_curved_valleys_are_followed(rng):
         away = X @ B.T - right[rows]
         return smooth(0.5 * np.sum(away**2, axis=1), away @ B)
 
-    result = preimages.quasi_newton(objective, np.full((5, 3), 2.0), floor=np.zeros(3), tol=1e-9, limit=200)
+    result = preimages.quasi_newton(objective, np.full((5, 3), 2.0), tol=1e-9, limit=200)
     assert result[1].all()
-    expected = np.array([nnls(B, r)[0] for r in right])
-    assert np.any(expected == 0)
+    expected = np.array([np.linalg.lstsq(B, r)[0] for r in right])
     assert_allclose(result[0], expected, atol=1e-5)
     start = rng.uniform(-1.5, 1.5, (6, 3))
-    result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=1e-8, limit=500)
+    result = preimages.quasi_newton(rosenbrock, start, tol=1e-8, limit=500)
     assert result[1].all()
     for x, begin in zip(result[0], start, strict=True):
         assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
     start = rng.uniform(-1.5, 1.5, (4, 3))
     before = rosenbrock(start, np.arange(4)).values
     for limit in range(1, 12):
-        result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=0.0, limit=limit)
+        result = preimages.quasi_newton(rosenbrock, start, tol=0.0, limit=limit)
         assert np.all(rosenbrock(result[0], np.arange(4)).values <= before)
 
 
@@ -195,7 +179,7 @@ def test_saddles_are_left_and_what_is_no_number_is_not_stepped_into():
         value = np.where(inside, X[:, 0], np.nan)
         return smooth(value, np.where(inside[:, None], [[50.0, 0.0, 0.0]], np.nan))
 
-    result = preimages.quasi_newton(objective, np.zeros((2, 3)), floor=FREE, tol=1e-8, limit=20)
+    result = preimages.quasi_newton(objective, np.zeros((2, 3)), tol=1e-8, limit=20)
     assert np.isfinite(result[0]).all()
     assert np.all(result[0][:, 0] > -1)
     assert not result[1].any()
@@ -208,7 +192,7 @@ def test_saddles_are_left_and_what_is_no_number_is_not_stepped_into():
             value / 1e6, np.column_stack([np.where(np.abs(x) < 1000, -2 * x, 2 * x), 0 * x, 0 * x]) / 1e6
         )
 
-    result = preimages.quasi_newton(objective, np.array([[1.0, 0.0, 0.0]]), floor=FREE, tol=1e-9, limit=60)
+    result = preimages.quasi_newton(objective, np.array([[1.0, 0.0, 0.0]]), tol=1e-9, limit=60)
     assert result[0][0, 0] > 500
 
 

@@ -16,9 +16,6 @@ from gramian import PCA, KernelPCA
 from gramian.core.arrays import numpy_dtype, to_numpy
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError, PreimageWarning, RankWarning
 from gramian.kernels import RBF, Linear, kernel_from_name
-from gramian.kernels.evaluator import DiagonalSlopes, Slopes
-from gramian.kernels.facts import Facts, proven
-from gramian.kernels.formulas import Formula
 from gramian.models.kernel_pca.preimages import PreimageMethod, preimage_method
 
 
@@ -32,10 +29,10 @@ KERNELS = {
     "rbf(gamma=0.05)": "fixed-point",
     "matern(length_scale=3, nu=2.5)": "fixed-point",
     "rq(length_scale=3)": "fixed-point",
-    "rbf(gamma=0.05) * matern(length_scale=9)": "fixed-point",
-    "poly(degree=2, gamma=0.1)": "gradient",
-    "cosine": "gradient",
-    "rbf(gamma=0.05) + 0.1 * linear": "gradient",
+    "rbf(gamma=0.05) * matern(length_scale=9)": "ridge",
+    "poly(degree=2, gamma=0.1)": "ridge",
+    "cosine": "ridge",
+    "rbf(gamma=0.05) + 0.1 * linear": "ridge",
     "laplacian(gamma=0.1)": "ridge",
     "matern(length_scale=3, nu=0.5)": "ridge",
     "rbf.after(abs)": "ridge",
@@ -55,7 +52,7 @@ def squared_residual(model, x, z):
 # Without centring a large mean leaves the Gram matrix few digits for what differs.
 def test_the_linear_kernel_is_pca_and_what_auto_takes():
     for (center, offset), preimage in product(
-        [(True, 0.0), (True, 1e5), (False, 0.0), (False, 10.0)], ["auto", "gradient", "ridge"]
+        [(True, 0.0), (True, 1e5), (False, 0.0), (False, 10.0)], ["auto", "ridge"]
     ):
         A, new = X + offset, NEW + offset
         model = KernelPCA(2, center=center, preimage=preimage, solver="dense").fit(A)
@@ -68,8 +65,8 @@ def test_the_linear_kernel_is_pca_and_what_auto_takes():
         assert_allclose(model.denoise(new), expected, rtol=0, atol=1e-12 * np.abs(A).max())
     assert preimage_method("auto", Linear()).method == "exact"
     function = preimage_method("auto", kernel_from_name(lambda x, y: float(x @ y)))
-    assert str(function) == "ridge: The derivative of the function <lambda> is not known."
-    assert preimage_method("auto", kernel_from_name("sigmoid")).reason.startswith("the kernel is not proven")
+    needed = "a smooth kernel of distances: rbf, rq, or matern with nu=1.5 or 2.5"
+    assert str(function) == f"ridge: a search needs {needed}."
     assert preimage_method("auto", None) == PreimageMethod("none", "a precomputed kernel has no rows.")
     assert preimage_method("ridge", RBF(gamma=1.0)).method == "ridge"
     K = X @ X.T
@@ -128,7 +125,7 @@ def test_fitted_and_noisy_rows_come_back_whatever_the_rank():
         expected = model.inverse_transform(Z)
         Z[:, 3:] = 100.0
         assert_array_equal(model.inverse_transform(Z), expected)
-        if kernel != "laplacian":
+        if kernel in ("rbf", "linear"):
             assert_allclose(expected, A, atol=2e-3)
     for kernel in ["rbf", "poly", "laplacian", "linear"]:
         with warnings.catch_warnings():
@@ -208,33 +205,27 @@ def test_what_is_learned_is_learned_once_and_forgotten_by_a_new_fit(monkeypatch)
     assert len(calls) == 2
 
 
-def test_methods_can_be_changed_also_of_kernels_of_ones_own():
+def test_methods_can_be_changed():
     model = KernelPCA(3, kernel="rbf", gamma=0.05).fit(X)
     Z = model.transform(NEW)
     entries = {}
-    for name in ("auto", "fixed-point", "gradient", "ridge"):
+    for name in ("auto", "fixed-point", "ridge"):
         model.set_params(preimage=name)
         entries[name] = model.inverse_transform(Z, return_error=True)
     assert_array_equal(entries["auto"][0], entries["fixed-point"][0])
-    assert_allclose(entries["gradient"][1], entries["fixed-point"][1], rtol=1e-4)
-    assert np.all(entries["ridge"][1] >= entries["gradient"][1] - 1e-6)
+    assert np.all(entries["ridge"][1] >= entries["fixed-point"][1] - 1e-6)
     for asked, kernel, message in [
         ("newton", "rbf", r"is not known\. Allowed:"),
-        ("fixed-point", "poly", "needs a kernel of x - y alone, such"),
-        ("fixed-point", "linear", "needs a kernel of x - y alone, such"),
-        ("fixed-point", "laplacian", r"needs derivatives\."),
-        ("gradient", "laplacian", r"needs derivatives\."),
-        ("gradient", "matern(nu=0.5)", r"needs derivatives\. matern\(nu=0\.5\)"),
-        ("gradient", "sigmoid", "minimises distances in feature"),
+        ("gradient", "rbf", r"is not known\. Allowed:"),
+        ("fixed-point", "poly", "needs a smooth kernel of distances: rbf, rq, or matern with"),
+        ("fixed-point", "linear", "needs a smooth kernel of distances"),
+        ("fixed-point", "laplacian", "needs a smooth kernel of distances"),
+        ("fixed-point", "matern(nu=0.5)", r"nu=1\.5 or 2\.5, not matern\(nu=0\.5\)"),
         ("ridge", "precomputed", r"needs rows\. A precomputed kernel"),
     ]:
         model = KernelPCA(2, kernel=kernel, preimage=asked)
         with pytest.raises(ParameterError, match=message):
             model.fit(X @ X.T if kernel == "precomputed" else X)
-    own = KernelPCA(3, kernel=Square() + RBF(gamma=0.05)).fit(X)
-    known = KernelPCA(3, kernel="poly(degree=2, gamma=1, coef0=0) + rbf(gamma=0.05)").fit(X)
-    assert own.preimage_.method == "gradient"
-    assert_allclose(own.denoise(NEW), known.denoise(NEW), rtol=1e-4, atol=1e-4)
     model = KernelPCA(1, kernel="rbf", gamma=0.05).fit(X)
     back, errors = model.inverse_transform([[1e6]], return_error=True)
     assert np.isfinite(back).all()
@@ -259,9 +250,6 @@ def test_wrong_scores_units_and_rows_far_outside():
     assert model.denoise(NEW).shape == NEW.shape
     with pytest.raises(IndefiniteKernelError, match="The squared distance of pre-image 0 in feature space"):
         model.denoise(NEW, return_error=True)
-    model.set_params(preimage="gradient")
-    with pytest.raises(IndefiniteKernelError, match="The squared distance of pre-image 0 in feature space"):
-        model.denoise(NEW)
     for scale, kernel in product([1e-95, 1e-40, 1e40, 1e95], ["rbf", "linear", "cosine", "laplacian"]):
         gamma = {"gamma": "median"} if kernel in ("rbf", "laplacian") else {}
         expected = KernelPCA(3, kernel=kernel, **gamma).fit(X).denoise(NEW)
@@ -271,6 +259,10 @@ def test_wrong_scores_units_and_rows_far_outside():
         model = KernelPCA(2, kernel=kernel).fit(X)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PreimageWarning)
+            if kernel == "poly" and size > 1e6:  # the learned map goes on in a line
+                with pytest.raises(DataError, match="their kernel values overflow"):
+                    model.inverse_transform([[size, -size]], return_error=True)
+                continue
             back, errors = model.inverse_transform([[size, -size]], return_error=True)
         assert np.isfinite(back).all()
         assert np.isfinite(errors).all()
@@ -281,37 +273,9 @@ def test_wrong_scores_units_and_rows_far_outside():
 
 def test_searches_that_do_not_end_are_counted(monkeypatch):
     monkeypatch.setattr("gramian.models.kernel_pca.preimages.LIMIT", 1)
-    model = KernelPCA(3, kernel="poly").fit(X)
+    model = KernelPCA(3, kernel="rbf").fit(X)
     with pytest.warns(PreimageWarning, match=r"\d of 9 pre-images did not converge") as caught:
         back, errors = model.denoise(NEW, return_error=True)
     assert caught[0].filename == __file__
     assert np.isfinite(back).all()
     assert np.isfinite(errors).all()
-
-
-class Square(Formula):
-    """(x . y)^2, written by a user who states its derivative."""
-
-    facts = Facts(proven("A power of the linear kernel."), not_differentiable="")
-
-    def encode(self, X, direct):
-        return X, X
-
-    def tile(self, left, right, direct, out=None):
-        return (left @ right.T) ** 2
-
-    def diagonal(self, X):
-        return np.sum(X * X, axis=1) ** 2
-
-    def size(self, largest):
-        return largest**4
-
-    def evaluation_error(self, d, largest, direct):
-        return 1e-15 * (d + 4), 0.0
-
-    def slopes(self, X, left, right, direct):
-        T = left @ right.T
-        return Slopes(T**2, lambda W: (W * 2 * T) @ right)
-
-    def diagonal_slopes(self, X):
-        return DiagonalSlopes(self.diagonal(X), 4 * np.sum(X * X, axis=1)[:, None] * X)

@@ -77,6 +77,8 @@ class Kernel(ABC):
     # The formula with the names of its parameters.
     general: str = ""
     binds: int = ATOM
+    # Whether it is a function of the Euclidean distance with derivatives: searches for pre-images need them.
+    smooth: bool = False
     # ------------------------------------------------------- for the user
 
     def gram(self, X: Any, Y: Any = None) -> Any:
@@ -497,11 +499,6 @@ class Kernel(ABC):
         return self.facts.stationary
 
     @property
-    def not_differentiable(self) -> str:
-        """Why the kernel has no derivative by x to be followed, as a sentence; "" where it has one."""
-        return self.facts.why_not_differentiable(self)
-
-    @property
     def error_kind(self) -> BoundKind:
         """Kind of the bound on evaluation errors."""
         return self.facts.error_kind
@@ -618,10 +615,6 @@ class Composite(Kernel):
         """Return bounds of the error and size of an entry, from those of the parts."""
         return evaluators[0].relative, evaluators[0].absolute, evaluators[0].largest
 
-    def partials(self, *values: Any, **_: Any) -> Sequence[Any]:
-        """Return the derivatives of the values by those of each part."""
-        return (1.0,)
-
     def rule(self, *facts: Facts) -> Rule:
         """Return the row of the closure table that applies."""
         return CLOSURE[self.name]
@@ -728,24 +721,6 @@ class CompositeEvaluator(evaluator.Evaluator):
         ends = pairwise(accumulate(self.widths, initial=0))
         return [(inner, slice(*share)) for inner, share in zip(self.parts, ends, strict=True)]
 
-    def slopes(self, X: Any, right: Any) -> evaluator.Slopes:
-        """Return a block of kernel values with their derivative by the rows of X."""
-        seen = self.kernel.rows(X)
-        slopes = [inner.slopes(seen, right[:, columns]) for inner, columns in self._shares()]
-        values = [inner.values for inner in slopes]
-        result = evaluator.chained(self._joined(*values), slopes, self.kernel.partials(*values))
-        return evaluator.scattered(result, self.kernel.sees, X.shape[1])
-
-    def diagonal_slopes(self, X: Any) -> evaluator.DiagonalSlopes:
-        """Return k(x, x) with its derivative by x."""
-        seen = self.kernel.rows(X)
-        slopes = [inner.diagonal_slopes(seen) for inner in self.parts]
-        values = [inner.values for inner in slopes]
-        steps, xp = zip(self.kernel.partials(*values), slopes, strict=True), namespace(*values)
-        first, *others = ((step * xp.ones_like(p.values))[:, None] * p.gradient for step, p in steps)
-        gradient = evaluator.among(sum(others, first), self.kernel.sees, X.shape[1])
-        return evaluator.DiagonalSlopes(self._joined(*values), gradient)
-
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row."""
         seen = self.kernel.rows(X)
@@ -789,7 +764,6 @@ class Constant(Kernel):
             Series.of([float(self.value)]),
             # Powers of a constant >= 0 are constants >= 0.
             divisible=valid,
-            not_differentiable="",
         )
 
     def check(self) -> None:
@@ -813,15 +787,6 @@ class Constant(Kernel):
     def diagonal(self, X: Any) -> Any:
         """Return the constant for every row."""
         return float(self.value) * arithmetic.ones(X)
-
-    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> evaluator.Slopes:
-        """Return a block of the constant, which changes with no row."""
-        still = arithmetic.zeros(X, X.shape[1])
-        return evaluator.Slopes(self.tile(left, right, direct), lambda W: still, lambda W: still)
-
-    def diagonal_slopes(self, X: Any) -> evaluator.DiagonalSlopes:
-        """Return the constant for every row, which changes with none."""
-        return evaluator.flat(self.diagonal(X), X.shape[1])
 
 
 class Pair(Composite):
@@ -880,9 +845,6 @@ class Sum(Pair):
         total += other
         return total
 
-    def partials(self, *values: Any, **_: Any) -> Sequence[Any]:
-        return 1.0, 1.0
-
     def error_bounds(self, a: evaluator.Evaluator, b: evaluator.Evaluator) -> Bounds:
         error = sum(term.absolute + (term.relative + UNIT) * term.largest for term in (a, b))
         return UNIT, error, a.largest + b.largest
@@ -918,9 +880,6 @@ class Product(Pair):
     def combine(self, total: Any, other: Any) -> Any:
         total *= other
         return total
-
-    def partials(self, left: Any, right: Any) -> Sequence[Any]:
-        return right, left
 
     def error_bounds(self, a: evaluator.Evaluator, b: evaluator.Evaluator) -> Bounds:
         relative = a.relative + b.relative + a.relative * b.relative + 2 * UNIT
@@ -979,9 +938,6 @@ class Scaled(Composite):
     def combine(self, value: Any) -> Any:
         value *= float(self.factor)
         return value
-
-    def partials(self, value: Any) -> Sequence[Any]:
-        return (float(self.factor),)
 
     def error_bounds(self, a: evaluator.Evaluator) -> Bounds:
         size = abs(float(self.factor))
@@ -1043,11 +999,6 @@ class Power(Composite):
             arithmetic.check_base(value, f"{self!r} has no value where {self.kernel!r} is negative")
         return value ** float(self.exponent)
 
-    def partials(self, base: Any) -> Sequence[Any]:
-        xp, p = namespace(base), float(self.exponent)
-        # A value that underflowed to 0 has no slope left, though t^(p - 1) is infinite there for p < 1.
-        return (p * xp.where(base == 0, float(p == 1), xp.where(base == 0, 1.0, base) ** (p - 1)),)
-
     def error_bounds(self, a: evaluator.Evaluator) -> Bounds:
         p, size = float(self.exponent), a.largest * (1 + a.relative) + a.absolute
         with np.errstate(over="ignore"):
@@ -1086,9 +1037,6 @@ class Exp(Composite):
 
     def combine(self, value: Any) -> Any:
         return arithmetic.exponential(value)
-
-    def partials(self, value: Any) -> Sequence[Any]:
-        return (namespace(value).exp(value),)
 
     def error_bounds(self, a: evaluator.Evaluator) -> Bounds:
         error = a.absolute + a.relative * a.largest
@@ -1157,25 +1105,6 @@ class NormalizedEvaluator(CompositeEvaluator):
         values *= arrays.dense(left[:, -1:])
         values *= arrays.dense(right[:, -1:]).T
         return values
-
-    def slopes(self, X: Any, right: Any) -> evaluator.Slopes:
-        """Return a block of kernel values with their derivative by the rows of X."""
-        (inside,) = self.parts
-        inner, diagonal = inside.slopes(X, right[:, :-1]), inside.diagonal_slopes(X)
-        xp, factor = namespace(diagonal.values), _inverse_roots(diagonal.values)[:, None] * right[:, -1]
-        values = inner.values * factor
-        if self.facts.stationary:
-            return evaluator.chained(values, [inner], [factor])
-        shrink = diagonal.gradient / (2.0 * xp.where(diagonal.values > 0, diagonal.values, 1.0))[:, None]
-
-        def pull(W: Any) -> Any:
-            return inner.pull(W * factor) - xp.sum(W * values, axis=1)[:, None] * shrink
-
-        return evaluator.Slopes(values, pull)
-
-    def diagonal_slopes(self, X: Any) -> evaluator.DiagonalSlopes:
-        """Return k(x, x), which does not change with x."""
-        return evaluator.flat(self.diagonal(X), X.shape[1])
 
     def diagonal(self, X: Any) -> Any:
         """Return 1, or 0 where k(x, x) is 0."""
@@ -1319,13 +1248,6 @@ class After(Composite):
     def _label(self) -> str:
         label = getattr(self.map, "__name__", None) or type(self.map).__name__
         return "abs" if label == "absolute" else str(label)
-
-    @property
-    def facts(self) -> Facts:
-        """A map is a function about which nothing is known."""
-        return replace(
-            super().facts, not_differentiable=f"The derivative of the map {self._label} is not known."
-        )
 
     def names(self, names: Sequence[str] | None) -> Sequence[str] | None:
         return names if isinstance(self.map, np.ufunc) else None

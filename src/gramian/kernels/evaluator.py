@@ -1,8 +1,8 @@
-"""A kernel bound to data: it fills tiles of the Gram matrix, in float64, and knows its derivatives."""
+"""A kernel bound to data: it fills tiles of the Gram matrix, in float64, and has slopes if smooth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -13,7 +13,6 @@ from scipy import sparse
 
 from gramian.core import arrays, records
 from gramian.core.checks import slices
-from gramian.kernels.arithmetic import hstack, zeros
 from gramian.kernels.facts import Facts
 
 TILE = arrays.THIN
@@ -99,11 +98,6 @@ class Evaluator:
         """Return k of every float64 row of ``X`` with every encoded row, and the derivative by X."""
         X = X if self.shift is None else X - self.shift
         slopes: Slopes = self.kernel.slopes(X, self.kernel.encode(X, self.direct)[0], right, self.direct)
-        return slopes
-
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x) of every float64 row and its derivative."""
-        slopes: DiagonalSlopes = self.kernel.diagonal_slopes(X if self.shift is None else X - self.shift)
         return slopes
 
     def times(self, new: Any, fitted: Any, coefficients: Any, size: int = 960) -> Any:
@@ -195,70 +189,11 @@ class Slopes:
         k of every row with every fitted row.
     pull : callable
         From weights W of shape (b, n) to ``sum_i W_bi dk(x_b, y_i)/dx_b``, shape (b, d).
-    stiffness : callable or None
-        For functions of ``c_j (x_j - y_j)^2``, whose pull is ``stiffness * (centre - x)`` with a weighted
-        mean ``centre`` of the y_i: from W to that factor, shape (b, d). ``x + pull / stiffness`` is then
-        one step of the fixed-point iteration. None for other kernels.
+    stiffness : callable
+        The pull is ``stiffness * (centre - x)`` with a weighted mean ``centre`` of the y_i: from W to that
+        factor, shape (b, d). ``x + pull / stiffness`` is then one step of the fixed-point iteration.
     """
 
     values: Any
     pull: Pull
-    stiffness: Pull | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class DiagonalSlopes:
-    """k(x, x) with its derivative by x.
-
-    Attributes
-    ----------
-    values : array of shape (b,)
-        k(x, x) of each row.
-    gradient : array of shape (b, d)
-        Its derivative by x.
-    """
-
-    values: Any
-    gradient: Any
-
-
-def flat(values: Any, d: int) -> DiagonalSlopes:
-    """Return a diagonal that does not change with x, as that of a stationary kernel."""
-    return DiagonalSlopes(values, zeros(values, d))
-
-
-def chained(values: Any, slopes: Sequence[Slopes], by_part: Sequence[Any]) -> Slopes:
-    """Return the slopes of F(k1, ...) by the chain rule: ``values`` are F, ``by_part`` its derivatives."""
-
-    def joined(pulls: Sequence[Pull]) -> Pull:
-        def pull(W: Any) -> Any:
-            first, *others = (each(W * factor) for each, factor in zip(pulls, by_part, strict=True))
-            return sum(others, first)
-
-        return pull
-
-    stiff = [inner.stiffness for inner in slopes if inner.stiffness is not None]
-    return Slopes(
-        values, joined([inner.pull for inner in slopes]), joined(stiff) if len(stiff) == len(slopes) else None
-    )
-
-
-def scattered(inner: Slopes, columns: Any, d: int) -> Slopes:
-    """Return the slopes by all d columns of a kernel that sees some of them."""
-
-    def spread(pull: Pull) -> Pull:
-        return lambda W: among(pull(W), columns, d)
-
-    stiffness = inner.stiffness
-    return Slopes(inner.values, spread(inner.pull), None if stiffness is None else spread(stiffness))
-
-
-def among(result: Any, columns: Any, d: int) -> Any:
-    """Return the columns found at their places among d, the others 0."""
-    if columns == slice(None):
-        return result
-    order = np.full(d, result.shape[1])
-    order[columns] = np.arange(result.shape[1])
-    return arrays.namespace(result).take(
-        hstack(result, zeros(result, 1)), arrays.from_numpy(order, result), axis=1
-    )
+    stiffness: Pull

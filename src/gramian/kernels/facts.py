@@ -197,9 +197,6 @@ class Facts:
     graded : bool
         Whether an entry's error is a share of ``sqrt(k(x, x) k(y, y))``, however small that is: the share
         that it is for the longest rows.
-    not_differentiable : str
-        Why the kernel has no derivative by x to be followed, as a sentence about ``{kernel}``; "" where it
-        has one, and then the kernel implements ``slopes`` and ``diagonal_slopes``.
     floor : float
         The least value that a column may have.
     error_kind : {"deterministic", "estimate"}
@@ -220,13 +217,8 @@ class Facts:
     unit_diagonal: bool = False
     shifts_out: bool = False
     graded: bool = False
-    not_differentiable: str = "No derivative of {kernel} is known."
     floor: float = -np.inf
     error_kind: BoundKind = "deterministic"
-
-    def why_not_differentiable(self, kernel: Any) -> str:
-        """Return the reason, with this kernel named in it."""
-        return self.not_differentiable and self.not_differentiable.replace("{kernel}", repr(kernel))
 
 
 # ------------------------------------------------------------------ combinations
@@ -278,13 +270,9 @@ class Rule:
         if self.series is not None and None not in inside:
             with np.errstate(all="ignore"):
                 series = self.series(kernel, *inside)
-        not_differentiable = (
-            facts.why_not_differentiable(inner) for inner, facts in zip(kernel.parts, of_parts, strict=True)
-        )
         return Facts(
             self._validity(kernel, [facts.validity for facts in of_parts], series),
             series,
-            not_differentiable=next(filter(None, not_differentiable), ""),
             error_kind="estimate" if "estimate" in {f.error_kind for f in of_parts} else "deterministic",
             **{name: all(getattr(facts, name) for facts in of_parts) for name in self.keeps},
             **self.gives,

@@ -18,14 +18,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from gramian.core.arrays import as_float64, from_numpy, is_numpy, namespace, row_products, to_float64
+from gramian.core.arrays import as_float64, from_numpy, is_numpy, namespace, to_float64
 from gramian.core.checks import check_number, slices
 from gramian.core.records import Calls
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import arithmetic, widths
 from gramian.kernels.algebra import Constant, Kernel
 from gramian.kernels.arithmetic import FUNCTION_ULPS, LEAST, SINGLE_TINY, SINGLE_UNIT, TINY, UNIT
-from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat
+from gramian.kernels.evaluator import Evaluator, Slopes
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map
 
@@ -94,17 +94,6 @@ class Formula(Kernel):
         None where that is not offered, or tells so little that float64 would have to do it all again.
         """
         return None
-
-    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        """Return the tile of encoded rows with its derivative by X, the rows before :meth:`encode`.
-
-        For a kernel whose ``not_differentiable`` is "".
-        """
-        raise NotImplementedError(self.not_differentiable)
-
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x) with its derivative by x: none where it is 1."""
-        return flat(self.diagonal(X), X.shape[1])
 
     def check_numbers(self, why: str) -> None:
         for name, value in self.get_params(deep=False).items():
@@ -180,7 +169,6 @@ class Linear(Formula):
         shifts_out=True,
         # |x . y| <= ||x|| ||y||, and so is its error, up to the factor it has for the longest rows.
         graded=True,
-        not_differentiable="",
     )
 
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
@@ -199,12 +187,6 @@ class Linear(Formula):
             The identity.
         """
         return polynomial_map(n_features, degree=1, gamma=1.0, coef0=0.0, **options)
-
-    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        return Slopes(arithmetic.product(left, right), lambda W: W @ right)
-
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        return DiagonalSlopes(arithmetic.squared_norms(X), 2.0 * X)
 
     def diagonal(self, X: Any) -> Any:
         return arithmetic.squared_norms(X)
@@ -227,10 +209,6 @@ class Projective(Formula):
     def profile(self, T: Any) -> Any:
         """Return f(T), in place where that is possible."""
 
-    @abstractmethod
-    def steepness(self, T: Any) -> Any:
-        """Return gamma f'(T), the derivative by x . y."""
-
     @property
     def factor(self) -> float:
         """The factor of x . y; 1, whose sign it has, as long as the data have not said it."""
@@ -248,16 +226,8 @@ class Projective(Formula):
         T += self.coef0
         return self.profile(T)
 
-    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        steepness = self.steepness(arithmetic.product(left, right) + self.coef0)
-        return Slopes(self.tile(left, right, direct), lambda W: (W * steepness) @ right)
-
     def diagonal(self, X: Any) -> Any:
         return self.profile(self.gamma * arithmetic.squared_norms(X) + self.coef0)
-
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        steepness = self.steepness(self.gamma * arithmetic.squared_norms(X) + self.coef0)
-        return DiagonalSlopes(self.diagonal(X), (2.0 * steepness)[:, None] * X)
 
 
 class Polynomial(Projective):
@@ -304,14 +274,14 @@ class Polynomial(Projective):
         if not float(self.degree).is_integer():
             what = "is no kernel" if self.coef0 else "of x . y is no kernel for two or more features"
             proof = f"A fractional power, {self.degree:g}, {what} (FitzGerald and Horn 1977)."
-            return Facts(refuted(f"{proof} {result}".rstrip()), series, not_differentiable="")
+            return Facts(refuted(f"{proof} {result}".rstrip()), series)
         if self.coef0 < 0:
             validity = refuted(result) if result else unknown("A negative constant loses the proof.")
-            return Facts(validity, series, not_differentiable="")
+            return Facts(validity, series)
         why = f"A whole power, {self.degree:g}, of a sum of kernels times numbers >= 0."
         inside = (Linear().validity, Constant(self.coef0).validity)
         # As for x . y: |gamma x . y + coef0| is at most the root of its values at (x, x) and (y, y).
-        return Facts(proven(why, "", *inside), series, graded=True, not_differentiable="")
+        return Facts(proven(why, "", *inside), series, graded=True)
 
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
         """Return the map to all monomials up to the degree, each times its coefficient.
@@ -344,12 +314,6 @@ class Polynomial(Projective):
         nowhere = f"{self!r} has no value where gamma x . y + coef0 is negative"
         return arithmetic.check_base(T, nowhere) ** self.degree
 
-    def steepness(self, T: Any) -> Any:
-        gamma = float(self.gamma or 0.0)
-        if self.degree == 1:
-            return namespace(T).full_like(T, gamma)
-        return gamma * self.degree * T ** (self.degree - 1)
-
     def size(self, largest: float) -> float:
         with np.errstate(over="ignore"):
             return float(np.float64(self.reach(largest)) ** self.degree)
@@ -378,9 +342,7 @@ class Cosine(Formula):
     name = "cosine"
     general = "x . y / (||x|| ||y||)"
     takes_sparse = True
-    facts = Facts(
-        proven("The linear kernel of rows scaled to length 1.", "", Linear().validity), not_differentiable=""
-    )
+    facts = Facts(proven("The linear kernel of rows scaled to length 1.", "", Linear().validity))
 
     def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         # Dividing by the largest entry first keeps squares inside the range of float64.
@@ -388,17 +350,6 @@ class Cosine(Formula):
         norms = arithmetic.squared_norms(X)
         X = arithmetic.over_rows(X, namespace(norms).sqrt(norms))
         return X, X
-
-    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        values = arithmetic.product(left, right)
-        xp = namespace(X)
-        norms = xp.linalg.vector_norm(X, axis=1)[:, None]
-        inverse = xp.where(norms > 0, 1.0 / xp.where(norms > 0, norms, 1.0), 0.0)
-
-        def pull(W: Any) -> Any:
-            return (W @ right - xp.sum(W * values, axis=1)[:, None] * left) * inverse
-
-        return Slopes(values, pull)
 
     def diagonal(self, X: Any) -> Any:
         return arithmetic.squared_norms(self.encode(to_float64(X), False)[0])
@@ -447,7 +398,7 @@ class Sigmoid(Projective):
             "It is f(x . y), and the Taylor coefficient of t^2 in f(t) is "
             "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0: 3 points near zero refute it."
         )
-        return Facts(refuted(result), series, not_differentiable="")
+        return Facts(refuted(result), series)
 
     def _series(self) -> Series:
         """By ``f' = gamma (1 - f^2)``."""
@@ -464,9 +415,6 @@ class Sigmoid(Projective):
     def profile(self, T: Any) -> Any:
         return np.tanh(T, out=T) if is_numpy(T) else namespace(T).tanh(T)
 
-    def steepness(self, T: Any) -> Any:
-        return float(self.gamma or 0.0) * (1.0 - namespace(T).tanh(T) ** 2)
-
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, min((d + 3) * UNIT * self.reach(largest) + TINY, 2.0)
 
@@ -481,13 +429,13 @@ class Sigmoid(Projective):
 @cache
 def _of_distances(proof: str) -> Facts:
     """Return the facts of a kernel that depends on the distance alone, with its proof."""
-    return Facts(proven(proof), divisible=True, stationary=True, unit_diagonal=True, not_differentiable="")
+    return Facts(proven(proof), divisible=True, stationary=True, unit_diagonal=True)
 
 
 class Radial(Formula):
     """k(x, y) = f(q) with ``q = sum c_j (x_j - y_j)^2`` and f(0) = 1."""
 
-    expands = takes_sparse = True
+    expands = takes_sparse = smooth = True
     # Why it is a kernel.
     proof: str = ""
     # Bound on |f'|; f itself changes by at most (d + 7) u / e when q changes relatively by (d + 7) u.
@@ -549,6 +497,7 @@ class Radial(Formula):
         """Return -f'(-T) for T <= 0, given ``values = profile(T)``."""
 
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
+        """Return the tile of encoded rows with its derivative by X, the rows before :meth:`encode`."""
         # Both encodings hold the rows in their first d columns, times powers of two or sqrt(2 c).
         xp, d = namespace(left), X.shape[1]
         x, y = left[:, :d], right[:, :d]
@@ -706,10 +655,9 @@ class Matern(Radial):
         return self.filled_in(f"{closed_form}, r = sqrt(2 nu) ||x - y|| / length_scale")
 
     @property
-    def facts(self) -> Facts:
-        kink = "{kernel} has a kink wherever two rows are equal."
-        # exp(-r) comes to a point there.
-        return replace(super().facts, not_differentiable=kink if self.nu == 0.5 else "")
+    def smooth(self) -> bool:  # type: ignore[override]
+        """Not for exp(-r), which comes to a point where two rows are equal."""
+        return self.nu != 0.5
 
     @property
     def takes_sparse(self) -> bool:  # type: ignore[override]
@@ -738,8 +686,6 @@ class Matern(Radial):
     def fading(self, T: Any, values: Any) -> Any:
         xp = namespace(T)
         r = xp.sqrt(xp.clip(-T, 0.0, FARTHEST))
-        if self.nu == 0.5:  # infinite where r is 0; what it is multiplied by is 0 there
-            return xp.where(r > 0, xp.exp(-r) / (2.0 * xp.where(r > 0, r, 1.0)), 0.0)
         return xp.exp(-r) * (0.5 if self.nu == 1.5 else (1.0 + r) / 6.0)
 
 
@@ -822,12 +768,8 @@ class Laplacian(Formula):
 
     name = "laplacian"
     general = "exp(-gamma ||x - y||_1)"
-    facts = replace(
-        _of_distances(
-            "A product of exponential kernels, each the Fourier transform of a Cauchy density (Bochner 1933)."
-        ),
-        # |x_j - y_j| comes to a point where it is 0.
-        not_differentiable="{kernel} has a kink wherever two rows have an entry in common.",
+    facts = _of_distances(
+        "A product of exponential kernels, each the Fourier transform of a Cauchy density (Bochner 1933)."
     )
 
     def __init__(self, gamma: Any = None) -> None:
@@ -879,7 +821,6 @@ class ChiSquared(Formula):
         ),
         divisible=True,
         unit_diagonal=True,
-        not_differentiable="",
         floor=0.0,
     )
 
@@ -908,23 +849,6 @@ class ChiSquared(Formula):
                 total = total + gap * (gap / xp.where(both > 0, both, xp.ones_like(both)))
         with np.errstate(over="ignore"):
             return arithmetic.exponential(total * -(2.0 * float(self.gamma)))
-
-    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
-        xp, values = namespace(left), self.tile(left, right, direct)
-
-        def pull(W: Any) -> Any:
-            weights = W * values * -float(self.gamma)
-            results = []
-            for j in range(left.shape[1]):
-                x, y = left[:, j][:, None], right[:, j][None, :]
-                both = x + y
-                share = (x - y) / xp.where(both > 0, both, 1.0)
-                # Of (x - y)^2 / (x + y); where both are 0, the slope towards positive numbers.
-                slope = xp.where(both > 0, share * (2.0 - share), 1.0)
-                results.append(row_products(weights, slope))
-            return xp.stack(results, axis=1)
-
-        return Slopes(values, pull)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 8) * UNIT / np.e + TINY
@@ -970,7 +894,6 @@ class FunctionKernel(Formula):
         """Nothing is known about a function."""
         return Facts(
             unknown(f"{self.no_proof}; gramian.kernels.audit searches for a counterexample."),
-            not_differentiable=f"The derivative of the function {self.label} is not known.",
             error_kind="estimate",
         )
 

@@ -551,8 +551,7 @@ class Monitor(Saved, MonitorAttributes):
             statistic, and smear over correlated columns).
 
             For KernelPCA they are local, from the gradient: ``(x - mean) * dT2/dx / 2`` and
-            ``(dSPE/dx / 2)^2``. With the linear kernel they are complete decompositions, which sum to T2 and
-            SPE.
+            ``(dSPE/dx / 2)^2``.
 
             "SPE" is missing if no component was discarded. Missing values contribute 0. Rows without a
             complete history have NaN.
@@ -560,13 +559,14 @@ class Monitor(Saved, MonitorAttributes):
         Raises
         ------
         UnavailableError
-            For a kernel without derivatives.
+            For another kernel than rbf, rq, and matern with nu=1.5 or 2.5.
         """
         check_is_fitted(self)
         measure = _statistics_of(self.model_)
         if not measure.explains:
-            why = _without_spe(self.model_) or vars(self.model_)["kernel_"].not_differentiable
-            raise UnavailableError("contributions", allowed=f"need the derivative of the kernel. {why}")
+            others = "rbf, rq, and matern with nu=1.5 or 2.5 have one; for the linear kernel, use PCA."
+            why = f"need the derivative of the kernel. {_without_spe(self.model_) or others}"
+            raise UnavailableError("contributions", allowed=why)
         data = self._new_rows(X)
         with of_new_rows():
             data.require_finite(holes=measure.takes_holes)

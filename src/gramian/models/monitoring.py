@@ -299,8 +299,8 @@ class KernelStatistics(Statistics):
 
     @property
     def explains(self) -> bool:
-        """Whether the kernel has derivatives, from which contributions follow."""
-        return not self.space.evaluator.kernel.not_differentiable
+        """Whether the kernel is a smooth function of distances, whose derivatives give contributions."""
+        return self.space.evaluator.kernel.smooth
 
     def measured(self, X: FloatArray) -> FloatArray:
         """Return T2 and SPE of rows of shape (b, d): shape (b, 2).
@@ -315,14 +315,13 @@ class KernelStatistics(Statistics):
     def contributions(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``(x - mean) * dT2/dx / 2`` and ``(dSPE/dx / 2)^2``, both of shape (b, d).
 
-        With the linear kernel they sum to T2 and SPE. With others they are local: they say what a small
-        change of a column would do, and do not sum to the statistic.
+        They are local: they say what a small change of a column would do, and do not sum to the statistic.
         """
         space = self.space
         scores, _ = space.coordinates(X)
         by_t2 = (scores / self.variances) @ space.coefficients.T
         by_rest = scores @ space.coefficients.T + space.mean_weights
-        to_t2, to_rest = np.zeros_like(X), 0.5 * as_float64(space.evaluator.diagonal_slopes(X).gradient)
+        to_t2, to_rest = np.zeros_like(X), np.zeros_like(X)
         for chunk in space.tiles:
             slopes = space.evaluator.slopes(X, space.right[chunk, :])
             to_t2 += slopes.pull(by_t2[:, chunk])

@@ -63,7 +63,7 @@ def estimator(
     device: verb.Device = None,
     repair: Annotated[Literal["clip"] | None, verb.Option(usual="an error")] = None,
     preimage: Annotated[
-        Literal["auto", "fixed-point", "gradient", "ridge"] | None, verb.Option(usual="by the kernel")
+        Literal["auto", "fixed-point", "ridge"] | None, verb.Option(usual="by the kernel")
     ] = None,
     missing: Annotated[str | None, verb.ELSEWHERE] = None,
 ) -> Any:

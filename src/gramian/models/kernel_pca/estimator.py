@@ -134,11 +134,10 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         How "nystroem" chooses landmarks. "rpcholesky" is randomly pivoted Cholesky, which draws rows by
         their unexplained part and so finds small clusters; "uniform" draws rows uniformly; "kmeans" uses the
         centres of k-means. An array contains your own landmarks.
-    preimage : {"auto", "fixed-point", "gradient", "ridge"}, default="auto"
+    preimage : {"auto", "fixed-point", "ridge"}, default="auto"
         How ``inverse_transform`` and ``denoise`` find rows: "fixed-point" is the iteration of Mika et al.,
-        for smooth kernels of x - y; "gradient" is descent, for every smooth kernel; "ridge" is a map learned
-        by ridge regression, for any kernel. "auto" uses the first that applies; the linear kernel needs none
-        of them and is exact.
+        for rbf, rq, and matern with nu=1.5 or 2.5; "ridge" is a map learned by ridge regression, for any
+        kernel. "auto" uses the first that applies; the linear kernel needs none of them and is exact.
     device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
         As in :class:`PCA`. All encoded rows must fit on the device; tiles are computed there.
 

@@ -20,7 +20,8 @@ from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator, Kernel, Linear
 from gramian.kernels.arithmetic import zeros
 
-PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
+PREIMAGES = ("auto", "fixed-point", "ridge")
+SMOOTH = "a smooth kernel of distances: rbf, rq, or matern with nu=1.5 or 2.5"
 FOR = "For inverse_transform and denoise"
 # Why a model has no pre-images, with advice.
 PRECOMPUTED = (
@@ -46,7 +47,7 @@ class PreimageMethod:
 
     Attributes
     ----------
-    method : {"exact", "fixed-point", "gradient", "ridge", "none"}
+    method : {"exact", "fixed-point", "ridge", "none"}
         How pre-images are found.
     reason : str
         Why this method, as a sentence.
@@ -74,7 +75,7 @@ def preimage_method(
 
     Parameters
     ----------
-    method : {"auto", "fixed-point", "gradient", "ridge"}
+    method : {"auto", "fixed-point", "ridge"}
     kernel : Kernel or None
         With every parameter a number; None for a precomputed one.
     sparse : bool
@@ -91,7 +92,7 @@ def preimage_method(
     --------
     >>> from gramian.kernels import RBF
     >>> print(preimage_method("auto", RBF(gamma=1.0)))
-    fixed-point: the kernel depends on x - y alone and is smooth.
+    fixed-point: the kernel is a smooth function of the distance of rows.
     """
     method = check_choice("preimage", method, PREIMAGES)
     lacks = [(kernel is None, PRECOMPUTED), (not nodes, FEATURES), (sparse, SPARSE)]
@@ -100,28 +101,16 @@ def preimage_method(
             raise ParameterError("preimage", method, "needs rows", advice)
         return PreimageMethod("none", f"{reason}.", advice)
     assert kernel is not None
-    if method == "fixed-point" and not kernel.stationary:
-        needs = f"needs a kernel of x - y alone, such as rbf, matern or rq, not {kernel!r}"
-        raise ParameterError("preimage", method, needs, 'Use preimage="gradient" or "auto".')
-    if method in ("fixed-point", "gradient") and kernel.not_differentiable:
-        needs = f"needs derivatives. {kernel.not_differentiable}"
+    if method == "fixed-point" and not kernel.smooth:
+        needs = f"needs {SMOOTH}, not {kernel!r}"
         raise ParameterError("preimage", method, needs, 'Use preimage="ridge" or "auto".')
     if isinstance(kernel, Linear):
         return PreimageMethod("exact", "the feature space of the linear kernel is the space of the rows.")
-    if method == "gradient" and kernel.validity.refuted:
-        needs = f"minimises distances in feature space, and {kernel!r} is no valid kernel: it has none"
-        raise ParameterError("preimage", method, needs, 'Use preimage="ridge" or "auto".')
     if method != "auto":
         return PreimageMethod(method, "you chose this method.")
-    if kernel.not_differentiable:
-        return PreimageMethod("ridge", kernel.not_differentiable)
-    if not kernel.psd:
-        return PreimageMethod(
-            "ridge", "the kernel is not proven valid, so distances in feature space may not exist."
-        )
-    if kernel.stationary:
-        return PreimageMethod("fixed-point", "the kernel depends on x - y alone and is smooth.")
-    return PreimageMethod("gradient", "the kernel is smooth.")
+    if kernel.smooth:
+        return PreimageMethod("fixed-point", "the kernel is a smooth function of the distance of rows.")
+    return PreimageMethod("ridge", f"a search needs {SMOOTH}.")
 
 
 def found_rows(
@@ -149,14 +138,12 @@ def found_rows(
         if method == "exact":
             rows = space.combined(Z)
         elif method == "ridge":
+            floor = arrays.from_numpy(space.evaluator.kernel.floor(space.rows.shape[1]), Z)
             rows = arrays.namespace(Z).maximum(
-                arrays.from_numpy(ridge(space)(arrays.as_float64(Z)), Z), space.floor
+                arrays.from_numpy(ridge(space)(arrays.as_float64(Z)), Z), floor
             )
         else:
-            rows, converged = minimised(space, Z, method, start)
-            if not space.evaluator.kernel.psd:
-                # Where there are no distances, what was made small means nothing.
-                residuals(space, rows, Z)
+            rows, converged = minimised(space, Z, start)
             if missed := int(np.sum(~converged)):
                 errors.PreimageWarning(
                     f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
@@ -247,11 +234,6 @@ class FeatureSpace:
         return largest * math.sqrt(float(xp.mean(xp.sum((away / largest) ** 2, axis=1))))
 
     @cached_property
-    def floor(self) -> Any:
-        """Least value of every entry that the kernel takes."""
-        return arrays.from_numpy(self.evaluator.kernel.floor(self.rows.shape[1]), self.rows)
-
-    @cached_property
     def norms(self) -> Any:
         """Squared distance of every fitted row from the mean, in feature space."""
         return arrays.to_float64(self.evaluator.diagonal(self.rows)) - 2.0 * self.row_means + self.mean
@@ -316,7 +298,11 @@ def residuals(space: FeatureSpace, X: Any, Z: Any) -> FloatArray:
     IndefiniteKernelError
         Where the square of a distance is negative beyond rounding, which no valid kernel gives.
     """
-    scores, norms = space.coordinates(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores, norms = space.coordinates(X)
+    if not np.isfinite(norms).all():
+        outside = "Rows of these scores lie so far outside that their kernel values overflow"
+        raise DataError(f"{outside}. Give scores nearer to those of the fitted rows, or no return_error.")
     diagonal, Z = arrays.as_float64(space.evaluator.diagonal(X)), arrays.as_float64(Z)
     # In units in which no square leaves the range of float64.
     unit = np.maximum(np.sqrt(np.abs(diagonal)), np.abs(Z).max(axis=1, initial=0.0))
@@ -326,7 +312,6 @@ def residuals(space: FeatureSpace, X: Any, Z: Any) -> FloatArray:
         lengths = np.sum(z * z, axis=1)
         squares = norms - 2.0 * np.sum(z * (scores / unit[:, None]), axis=1) + lengths
         terms = np.abs(diagonal) + lengths + abs(space.mean) / unit / unit
-        # A search without a minimum ends where there are no numbers left.
         wrong = np.flatnonzero(~(squares >= -ROUNDING * terms))
     if wrong.size:
         row = int(wrong[0])
@@ -339,14 +324,12 @@ def residuals(space: FeatureSpace, X: Any, Z: Any) -> FloatArray:
     return np.asarray(unit * np.sqrt(np.maximum(squares, 0.0)))
 
 
-def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> Descended:
-    """Return rows whose images are nearest to the points with the scores Z, by descent.
+def minimised(space: FeatureSpace, Z: Any, start: Any = None) -> Descended:
+    """Return rows whose images are nearest to the points with the scores Z, by :func:`fixed_points`.
 
     Parameters
     ----------
     Z : array of shape (b, r)
-    method : {"fixed-point", "gradient"}
-        The iteration of Mika et al. (1998), for stationary kernels, or L-BFGS-B of SciPy.
     start : array of shape (b, d), optional
         Where to begin if that is nearer than the nearest fitted row.
 
@@ -359,9 +342,6 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
     if arrays.is_numpy(Z):
         size = min(max(8, BLOCK_BYTES // (8 * n)), 240 if b > 480 else max(8, -(-b // 2)))
 
-    search = fixed_points if method == "fixed-point" else quasi_newton
-    floor = (space.floor - space.center) / space.spread
-
     def work(chunk: slice) -> Descended:
         z = Z[chunk, :]
         nearest = arrays.rows_of(space.rows, nearest_rows(space, z))
@@ -371,7 +351,7 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
             scaled_start, every = (start[chunk, :] - space.center) / space.spread, np.arange(z.shape[0])
             nearer = np.flatnonzero(objective(scaled_start, every).values < objective(begin, every).values)
             begin = arrays.with_rows(begin, nearer, arrays.rows_of(scaled_start, nearer))
-        return search(objective, begin, floor=floor, tol=TOL, limit=LIMIT)
+        return fixed_points(objective, begin, tol=TOL, limit=LIMIT)
 
     # Warnings of overflow would only say that a step was too long, for which it is halved.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -383,28 +363,23 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
 
 
 def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.NDArray[np.intp]], Local]:
-    """Return ``k(x, x) - 2 sum_i g_i k(x, x_i)`` as a function of x in units of the data's spread."""
-    evaluator, unit, xp = space.evaluator, space.spread, arrays.namespace(g)
+    """Return ``1 - 2 sum_i g_i k(x, x_i)`` as a function of x in units of the data's spread."""
+    evaluator, unit = space.evaluator, space.spread
 
     def raw(X: Any, rows: npt.NDArray[np.intp]) -> tuple[Any, ...]:
-        diagonal = evaluator.diagonal_slopes(X)
-        value, gradient = arrays.to_float64(diagonal.values), arrays.to_float64(diagonal.gradient)
-        stiffness = zeros(X, 1)
+        value, gradient, stiffness = zeros(X, 1)[:, 0] + 1.0, zeros(X, X.shape[1]), zeros(X, 1)
         for chunk in space.tiles:
             W = arrays.rows_of(g[:, chunk], rows)
             slopes = evaluator.slopes(X, space.right[chunk, :])
             value = value - 2.0 * arrays.row_products(W, slopes.values)
             gradient = gradient - 2.0 * slopes.pull(W)
-            if slopes.stiffness is not None:
-                stiffness = stiffness + 2.0 * slopes.stiffness(W)
+            stiffness = stiffness + 2.0 * slopes.stiffness(W)
         return value, gradient, stiffness
 
-    diagonal = arrays.as_float64(evaluator.diagonal_slopes(begin).values)
-    size = np.abs(diagonal) + np.abs(arrays.as_float64(raw(begin, np.arange(begin.shape[0]))[0]) - diagonal)
-    size = np.where(size > 0, size, 1.0)
+    size = 1.0 + np.abs(arrays.as_float64(raw(begin, np.arange(begin.shape[0]))[0]) - 1.0)
 
     def local(U: Any, rows: npt.NDArray[np.intp]) -> Local:
-        value, gradient, stiffness = raw(xp.maximum(U * unit + space.center, space.floor), rows)
+        value, gradient, stiffness = raw(U * unit + space.center, rows)
         scale = arrays.from_numpy((unit / size[rows])[:, None], U)
         return Local(arrays.as_float64(value) / size[rows], gradient * scale, stiffness * scale * unit)
 
@@ -429,8 +404,8 @@ class Local:
     values : ndarray of shape (b,)
         In units in which they are about 1 in size.
     gradient : array of shape (b, d)
-    stiffness : array of shape (b, 1) or (b, d)
-        Where the gradient is ``stiffness * (x - centre)``: that factor; 0 where it is not.
+    stiffness : array of shape (b, d)
+        The gradient is ``stiffness * (x - centre)``.
     """
 
     values: FloatArray
@@ -449,7 +424,7 @@ Objective = Callable[[Any, IndexArray], Local]
 Descended = tuple[Any, BoolArray]
 
 
-def fixed_points(objective: Objective, start: Any, *, floor: Any, tol: float, limit: int) -> Descended:
+def fixed_points(objective: Objective, start: Any, *, tol: float, limit: int) -> Descended:
     """Minimise a function of every row on its own by fixed-point iteration, and L-BFGS-B where that ends.
 
     Parameters
@@ -458,10 +433,8 @@ def fixed_points(objective: Objective, start: Any, *, floor: Any, tol: float, li
         From points (a, d) and the numbers (a,) of the rows they belong to, to :class:`Local`.
     start : array of shape (b, d), float64
         Of any kind; what is decided of a whole row is decided on the host.
-    floor : array of shape (d,)
-        Least value of every entry, minus infinity for most.
     tol : float
-        Norm of the gradient, without entries held by the floor, at which a row is done.
+        Norm of the gradient at which a row is done.
     limit : int
         Most steps.
 
@@ -476,29 +449,28 @@ def fixed_points(objective: Objective, start: Any, *, floor: Any, tol: float, li
     equation 10.
     """
     xp = arrays.namespace(start)
-    points = at = xp.maximum(start, floor)
+    points = at = start
     active = np.arange(points.shape[0])
     here = objective(points, active)
     for _ in range(limit):
         positive = here.stiffness > 0
         step = xp.where(positive, -here.gradient / xp.where(positive, here.stiffness, 1.0), 0.0)
-        at = xp.maximum(at + step, floor)
+        at = at + step
         new = objective(at, active)
         left = np.flatnonzero(new.values < here.values - NOISE)
         if not left.size:
             break
         active, at, here = active[left], arrays.rows_of(at, left), new.taken(left)
         points = arrays.with_rows(points, active, at)
-    return quasi_newton(objective, points, floor=floor, tol=tol, limit=limit)
+    return quasi_newton(objective, points, tol=tol, limit=limit)
 
 
-def quasi_newton(objective: Objective, start: Any, *, floor: Any, tol: float, limit: int) -> Descended:
+def quasi_newton(objective: Objective, start: Any, *, tol: float, limit: int) -> Descended:
     """Minimise a function of every row by L-BFGS-B, on parameters as for :func:`fixed_points`.
 
     All rows are minimised in one sum, and those that have not converged then alone.
     """
-    lowest = arrays.as_float64(floor)
-    points = np.maximum(arrays.as_float64(start), lowest)
+    points = np.array(arrays.as_float64(start))
     b, d = points.shape
     ended = np.zeros(b, dtype=bool)
 
@@ -518,7 +490,6 @@ def quasi_newton(objective: Objective, start: Any, *, floor: Any, tol: float, li
             points[rows].ravel(),
             jac=True,
             method="L-BFGS-B",
-            bounds=scipy.optimize.Bounds(np.tile(lowest, len(rows))),
             options={"maxiter": limit, "maxcor": 20, "ftol": ftol, "gtol": tol / math.sqrt(d)},
         )
         moved = result.x.reshape(-1, d)
@@ -527,8 +498,7 @@ def quasi_newton(objective: Objective, start: Any, *, floor: Any, tol: float, li
         ended[rows] = result.success and ftol > 0
 
     def slopes() -> FloatArray:
-        gradient = facts(points, every)[1]
-        return np.asarray(np.linalg.norm(gradient * ~((points <= lowest) & (gradient > 0)), axis=1))
+        return np.asarray(np.linalg.norm(facts(points, every)[1], axis=1))
 
     every = np.arange(b)
     if (left := np.flatnonzero(~(slopes() <= tol))).size > 1:
