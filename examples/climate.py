@@ -59,8 +59,6 @@ def main(out: Path) -> xarray.Dataset:
         explained = 1 - float(((new - rebuilt) ** 2).sum() / (new**2).sum())
         print(f"New months: {scores.sizes['time']}, of whose variance 6 components explain {explained:.1%}")
 
-    rotated = gramian.connect.xarray.rotate(ds, 3)
-    print("Ratios after varimax:", rotated.explained_variance_ratio.values.round(3))
     return ds
 
 

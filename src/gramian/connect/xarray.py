@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian import errors
 from gramian.answers.grid import grid_sentence
-from gramian.answers.rotate import ORTHOGONAL, rotated
 from gramian.core import checks
 from gramian.core.arrays import as_float64, is_dask, memory_limit_bytes
-from gramian.core.checks import check_choice, check_integer, check_number, counted, listed
+from gramian.core.checks import check_choice, check_integer, counted, listed
 from gramian.core.records import FloatArray
 from gramian.core.version import __version__
-from gramian.engine.centered import center_rows
 from gramian.errors import DataError, InputTypeError, MissingValuesError, ParameterError, needs
 from gramian.models.pca.estimator import PCA
-from gramian.statistics.components import column_variances
 from gramian.statistics.normal_model import NormalModel
 from gramian.statistics.projection import LinearProjection
-from gramian.statistics.units import SHARE
 from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Expected
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
-__all__ = ["inverse", "pca", "project", "rotate"]
+__all__ = ["inverse", "pca", "project"]
 
 COMPONENT = "component"
 MOST = 10  # components without a number
@@ -42,7 +37,6 @@ LATITUDES = ("lat", "lats", "latitude", "latitudes", "nav_lat", "clat", "xlat")
 POLE = 1e-15  # cosine of the latitude
 UNEQUAL = 1.25  # the longest step of a series relative to the usual one
 CODES = ("_FillValue", "missing_value")  # attributes of numbers as they are stored
-SCALES = ("unit", "variable")
 IMPUTING = ("mean", "em", "iterative")
 CHOOSE = (
     'Use missing="em" or "iterative", by which PCA imputes them, or missing="mean"; '
@@ -56,7 +50,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def pca(
-    da: DataArray | Dataset,
+    da: DataArray,
     sample_dim: Hashable | Sequence[Hashable] = "time",
     *,
     weights: Any = None,
@@ -71,24 +65,21 @@ def pca(
 
     Parameters
     ----------
-    da : DataArray or Dataset
-        Real numbers with ``sample_dim`` and any other dimensions, in any order. The variables of a Dataset
-        are stacked, so that they share scores; all need ``sample_dim``. Chunks of Dask are processed where
-        they are, in several passes of ``solver="krylov"``: chunk along time.
+    da : DataArray
+        Real numbers with ``sample_dim`` and any other dimensions, in any order. Chunks of Dask are processed
+        where they are, in several passes of ``solver="krylov"``: chunk along time. Several variables are
+        stacked by ``ds.to_stacked_array("cell", ["time"])``, so that they share scores.
     sample_dim : str or sequence of str, default="time"
         Dimension of the samples, or several of them, such as ``("member", "time")``.
     weights : "coslat", DataArray or None, default=None
         Weight of each cell in variances: centred and scaled values are multiplied by its square root.
         "coslat" is the cosine of the latitude, the area of a cell of a regular grid. The latitude is the
-        coordinate with CF's ``standard_name`` or ``units``, or a usual name. A mapping names one of these for
-        each variable.
+        coordinate with CF's ``standard_name`` or ``units``, or a usual name.
     n_components : int, float, str or None, default=None
         As in :class:`gramian.PCA`; None means 10, or all if there are fewer.
-    scale : None, "unit", "variable", float, DataArray or mapping, default=None
-        Divide centred values by the standard deviation of each cell ("unit"), by one number for each
-        variable, the root of the mean variance of its cells by their weights ("variable"), or by your own
-        numbers. A mapping names one of these for each variable. Standard errors allow for "unit", and take
-        other divisors as known.
+    scale : None, "unit" or DataArray, default=None
+        Divide centred values by the standard deviation of each cell ("unit"), or by your own numbers.
+        Standard errors allow for "unit", and take other divisors as known.
     **parameters
         Other parameters of :class:`gramian.PCA`, such as ``missing``, ``tol`` or ``memory_limit``. For cells
         without a value at some times the default, ``missing="error"``, raises an error that names them.
@@ -108,8 +99,7 @@ def pca(
           ``sampling`` says so in words. Read their span, not the single patterns.
         - ``mean`` and ``divisor`` of each cell. The divisor is ``scale / sqrt(weight)``.
 
-        For a Dataset there are ``components_NAME``, ``mean_NAME`` and ``divisor_NAME`` for each variable. A
-        cell of weight 0, as at a pole, takes no part: its components are 0, and its divisor is infinite.
+        A cell of weight 0, as at a pole, takes no part: its components are 0, and its divisor is infinite.
         Attributes have what the first pattern and its series are (``headline``), the options and the
         certificate, as numbers and text that netCDF can store.
 
@@ -119,21 +109,15 @@ def pca(
         For an unknown dimension, weights that are negative or do not fit, no latitude, and as in
         :class:`gramian.PCA`.
     DataError
-        For missing values without a method for them, infinity, a time or a variable without any value, fewer
-        than two times, and as in :meth:`gramian.PCA.fit`.
+        For missing values without a method for them, infinity, a time without any value, fewer than two
+        times, and as in :meth:`gramian.PCA.fit`.
     MissingExtraError
         Without xarray.
-
-    Warns
-    -----
-    DiagnosticWarning
-        If one variable of several in different units has 95 % of the variance.
 
     See Also
     --------
     project : Scores of other times.
     inverse : Fields from scores.
-    rotate : Varimax rotation.
 
     References
     ----------
@@ -158,44 +142,38 @@ def pca(
     """
     if "feature_weight" in parameters:
         raise ParameterError("feature_weight", allowed="is called weights for fields")
-    fields = _fields(da)
-    dims = _sample_dims(fields, sample_dim)
-    several, scales = hasattr(da, "data_vars"), [_of(scale, name, "scale") for name in fields]
-    variables, tables, cell_weights = zip(
-        *(_part(name, field, dims, _of(weights, name, "weights"), several) for name, field in fields.items()),
-        strict=True,
-    )
-    layout, table, weight = _Layout(variables), _joined(tables), np.concatenate(cell_weights)
-    samples = _without(next(iter(fields.values())), variables[0].base.dims, dims)
+    field = _checked(da)
+    dims = _sample_dims(field, sample_dim)
+    grid, table, weight = _grid(field, dims, weights)
+    samples = _without(field, grid.base.dims, dims)
     if is_dask(table):
         # Its passes take chunks as they are; the dual Gram matrix is of columns, for which Dask holds all.
         parameters.setdefault("solver", "krylov")
     try:
         model = PCA(
             min(MOST, max(1, len(table) - 1), table.shape[1]) if n_components is None else n_components,
-            scale=layout.divisors(scales, table, weight, parameters),
+            scale=_scale(scale, grid),
             feature_weight=None if (weight == 1).all() else weight,
             **parameters,
         )
         scores = np.asarray(model.set_output(transform="default").fit_transform(table))
     except DataError as error:
         advice = "" if parameters.get("missing") in IMPUTING else CHOOSE
-        raise layout.explained(error, table, samples, advice) from None
-    layout.warn_of_units(model, scales)
+        raise grid.explained(error, table, samples, advice) from None
     options = {"weights": _said(weights), "scale": _said(scale)}
-    return _results(model, scores, layout, samples, options, [kind is not None for kind in scales])
+    return _results(model, scores, grid, samples, options)
 
 
-def project(ds: Dataset, new: DataArray | Dataset) -> DataArray:
-    """Return the scores of other fields on the components of :func:`pca` or :func:`rotate`.
+def project(ds: Dataset, new: DataArray) -> DataArray:
+    """Return the scores of other fields on the components of :func:`pca`.
 
     Parameters
     ----------
     ds : Dataset
-        As those return it, or as read from a file.
-    new : DataArray or Dataset
-        Fields on the same cells, in any order, with any other dimensions or none; a Dataset if one was
-        fitted. Values at cells that took no part are ignored.
+        As that returns it, or as read from a file.
+    new : DataArray
+        Fields on the same cells, in any order, with any other dimensions or none. Values at cells that took
+        no part are ignored.
 
     Returns
     -------
@@ -205,8 +183,8 @@ def project(ds: Dataset, new: DataArray | Dataset) -> DataArray:
     Raises
     ------
     DataError
-        For other cells, a missing variable, infinity, and for missing values if the components were fitted
-        with ``missing="error"``, the default, or rotated.
+        For other cells, infinity, and for missing values if the components were fitted with
+        ``missing="error"``, the default.
 
     Examples
     --------
@@ -219,37 +197,31 @@ def project(ds: Dataset, new: DataArray | Dataset) -> DataArray:
     >>> gramian.connect.xarray.project(ds, da[20:]).sizes
     Frozen({'time': 10, 'component': 2})
     """
-    layout = _Layout.of_results(ds)
-    fields, tables = layout.matched(_fields(new), several=hasattr(new, "data_vars")), []
-    dims = tuple(dim for dim in fields[0].dims if dim not in layout.parts[0].base.dims)
-    for variable, field in zip(layout.parts, fields, strict=True):
-        if set(field.dims) != {*dims, *variable.base.dims}:
-            needed = f"but needs {_listed((*dims, *variable.base.dims))}."
-            raise DataError(f"{_whose(variable.name)} has the dimensions {_listed(field.dims)}, {needed}")
-        tables.append(
-            _columns(_flat(_aligned(field, variable.base, "new"), dims, variable.base.dims), variable.used)
-        )
-    samples, k = _without(fields[0], layout.parts[0].base.dims, dims), ds.sizes[COMPONENT]
-    projection = layout.projection(ds, scoring=True)
+    grid, field = _Grid.of_results(ds), _checked(new)
+    cells = grid.base.dims
+    dims = tuple(dim for dim in field.dims if dim not in cells)
+    if set(field.dims) != {*dims, *cells}:
+        needed = f"but needs {_listed((*dims, *cells))}."
+        raise DataError(f"{_whose(field)} has the dimensions {_listed(field.dims)}, {needed}")
+    table = _columns(_flat(_aligned(field, grid.base, "new"), dims, cells), grid.used)
+    samples, k = _without(field, cells, dims), ds.sizes[COMPONENT]
+    projection = grid.projection(ds, scoring=True)
     holes = projection.incomplete is not None
-    table, expected = _joined(tables), Expected(holes=holes)
     try:
-        rows = as_rows(table, estimator="project", check_finite=False, expected=expected)
+        rows = as_rows(table, estimator="project", check_finite=False, expected=Expected(holes=holes))
         scores = rows.mapped(projection.scores, k, holes=holes).reshape((*samples.shape, k))
     except DataError as error:
-        raise layout.explained(error, table, samples, INCOMPLETE) from None
+        raise grid.explained(error, table, samples, INCOMPLETE) from None
     return _labelled(scores, samples, ds[COMPONENT]).rename("scores").assign_attrs(ds["scores"].attrs)
 
 
-def inverse(
-    ds: Dataset, n_components: int | None = None, *, scores: DataArray | None = None
-) -> DataArray | Dataset:
+def inverse(ds: Dataset, n_components: int | None = None, *, scores: DataArray | None = None) -> DataArray:
     """Return the fields that components and scores stand for, in units of the data.
 
     Parameters
     ----------
     ds : Dataset
-        As :func:`pca` or :func:`rotate` returns it, or as read from a file.
+        As :func:`pca` returns it, or as read from a file.
     n_components : int, optional
         Use the first ones only.
     scores : DataArray, optional
@@ -258,9 +230,9 @@ def inverse(
 
     Returns
     -------
-    DataArray or Dataset
-        ``mean + divisor * sum(scores * components)``, of the kind that was fitted. It is NaN where the fitted
-        fields always were, and the mean where the weight is 0.
+    DataArray
+        ``mean + divisor * sum(scores * components)``. It is NaN where the fitted fields always were, and the
+        mean where the weight is 0.
 
     Raises
     ------
@@ -278,7 +250,7 @@ def inverse(
     >>> bool(np.allclose(gramian.connect.xarray.inverse(ds), da))
     True
     """
-    layout = _Layout.of_results(ds)
+    grid = _Grid.of_results(ds)
     scores = ds["scores"] if scores is None else scores
     if COMPONENT not in scores.dims:
         scores = scores.expand_dims(COMPONENT)
@@ -291,116 +263,39 @@ def inverse(
         raise ParameterError("scores", allowed=has)
     scores = scores.transpose(..., COMPONENT)
     samples = scores.isel({COMPONENT: 0}, drop=True)
-    values = layout.projection(ds.sel({COMPONENT: labels})).back(np.asarray(scores).reshape(-1, len(labels)))
-    results = {}
-    for variable, block in zip(layout.parts, layout.split(values), strict=True):
-        full = variable.on_grid(block, variable.rest).reshape(samples.shape + variable.base.shape)
-        field = _labelled(full, samples, variable.base).assign_attrs(variable.base.attrs)
-        results[variable.name] = field.rename(variable.name or None)
-    if not layout.parts[0].suffix:
-        return next(iter(results.values()))
-    import xarray
-
-    return xarray.Dataset(results)
-
-
-def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
-    """Rotate components by varimax, so that each is large in few cells.
-
-    It is the rotation of :func:`gramian.rotate`: of ``components * sqrt(explained_variance)``, with Kaiser's
-    normalisation, in which each cell counts alike whatever its weight.
-
-    Parameters
-    ----------
-    ds : Dataset
-        As :func:`pca` returns it.
-    n_components : int, optional
-        Rotate the first ones, and leave out the others; by default all with variance. Another number gives
-        other patterns.
-
-    Returns
-    -------
-    Dataset
-        As of :func:`pca`, on the same coordinates, without standard errors: ``components`` of length 1 that
-        are not orthogonal, uncorrelated ``scores``, and their variances, which sum to the variance before.
-        The attribute ``rotation`` says what is lost.
-
-    Raises
-    ------
-    ParameterError
-        For rotated components, or fewer than two with variance.
-
-    References
-    ----------
-    Kaiser (1958), The varimax criterion for analytic rotation in factor analysis. Richman (1986), Rotation of
-    principal components.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import xarray
-    >>> import gramian.connect.xarray
-    >>> causes = np.random.default_rng(0).standard_normal((50, 2))
-    >>> da = xarray.DataArray(causes @ [[1, 1, 0, 0], [0, 0, 1, 1]], dims=("time", "cell"))
-    >>> rotated = gramian.connect.xarray.rotate(gramian.connect.xarray.pca(da, n_components=2))
-    >>> rotated.components.values.round(1)
-    array([[0.1, 0.1, 0.7, 0.7],
-           [0.7, 0.7, 0.1, 0.1]])
-    """
-    layout = _Layout.of_results(ds)
-    rank = int(ds.attrs["rank"])
-    if "rotation" in ds.attrs or rank < 2:
-        few = f"{counted(rank, 'component')} with variance"
-        has = "rotated components" if "rotation" in ds.attrs else few
-        raise ParameterError("ds", allowed=f"has {has}, but rotate needs two or more as pca returns them")
-    k = rank if n_components is None else check_integer("n_components", n_components, 2, rank)
-    first = ds.isel({COMPONENT: slice(k)})
-    deviations = np.sqrt(first["explained_variance"].values)
-    A = as_float64(layout.stacked(first, "components")).T * deviations
-    L, R = rotated(A, "varimax")
-    variances = np.sum(L**2, axis=0)
-    whitened = bool(ds.attrs["whiten"])
-    standardized = first["scores"].values / (1.0 if whitened else deviations)
-    scores = standardized @ np.linalg.inv(R).T * (1.0 if whitened else np.sqrt(variances))
-    of_sample = [name for name in ds.data_vars if name == "group" or str(name).endswith("_error")]
-    result = first.drop_vars(of_sample)
-    for variable, block in zip(layout.parts, layout.split((L / np.sqrt(variances)).T), strict=True):
-        old = first[f"components{variable.suffix}"]
-        result[old.name] = old.copy(data=variable.on_grid(block.astype(old.dtype)))
-    total = float(ds.attrs["total_variance"]) or 1.0
-    result["explained_variance"] = first["explained_variance"].copy(data=variances)
-    result["explained_variance_ratio"] = first["explained_variance_ratio"].copy(data=variances / total)
-    result["scores"] = first["scores"].copy(data=scores.astype(ds["scores"].dtype))
-    result.attrs = {key: value for key, value in ds.attrs.items() if key not in ("sampling", "headline")}
-    return result.assign_attrs(rotation=f"varimax. {ORTHOGONAL}", rank=k)
+    values = grid.projection(ds.sel({COMPONENT: labels})).back(np.asarray(scores).reshape(-1, len(labels)))
+    full = grid.on_grid(values, grid.rest).reshape(samples.shape + grid.base.shape)
+    field = _labelled(full, samples, grid.base).assign_attrs(grid.base.attrs)
+    return field.rename(ds.attrs.get("variable"))
 
 
 # ------------------------------------------------ cells as columns, and back
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """The cells of one variable.
+class _Grid:
+    """The cells of the fields.
 
     Attributes
     ----------
-    name : str
-        Empty for a DataArray without a name.
-    suffix : str
-        Of the names of its results; empty for a DataArray.
     base : DataArray
-        The grid, with its coordinates and the attributes of the variable.
+        The grid, with its coordinates and the attributes of the fields.
     used : ndarray of bool, shape (d,)
         Cells that take part.
     rest : ndarray of shape (d,)
         Means of the other cells; NaN where they have no value.
     """
 
-    name: str
-    suffix: str
     base: DataArray
     used: BoolArray
     rest: FloatArray
+
+    @classmethod
+    def of_results(cls, ds: Dataset) -> _Grid:
+        """Return the grid of what :func:`pca` returned."""
+        if "rank" not in getattr(ds, "attrs", ()) or "components" not in ds:
+            raise InputTypeError("ds is not what gramian.connect.xarray.pca returns.", "Pass its result.")
+        return cls(ds["mean"], np.isfinite(ds["divisor"].values).ravel(), as_float64(ds["mean"]).ravel())
 
     def on_grid(self, values: Any, elsewhere: float | FloatArray = 0.0) -> Any:
         """Return values (..., m) of the cells that take part on the grid; cells without a value are NaN."""
@@ -411,53 +306,18 @@ class _Part:
             values = full
         return values.reshape((*values.shape[:-1], *self.base.shape))
 
-
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """Variables one after the other, as columns of a table."""
-
-    parts: Sequence[_Part]
-
-    @classmethod
-    def of_results(cls, ds: Dataset) -> _Layout:
-        """Return the layout of what :func:`pca` returned."""
-        names = [str(name) for name in getattr(ds, "data_vars", ()) if str(name).startswith("components")]
-        if not names or "rank" not in ds.attrs:
-            raise InputTypeError(
-                "ds is not what gramian.connect.xarray.pca or rotate returns.", "Pass their result."
-            )
-        variables = []
-        for suffix in (name.removeprefix("components") for name in names):
-            mean, divisor = ds[f"mean{suffix}"], ds[f"divisor{suffix}"]
-            used = np.isfinite(divisor.values).ravel()
-            name = suffix.removeprefix("_") or str(ds.attrs.get("variable", ""))
-            variables.append(_Part(name, suffix, mean, used, as_float64(mean.values).ravel()))
-        return cls(variables)
-
-    def split(self, values: Any) -> list[Any]:
-        """Return the columns of each variable."""
-        ends = np.cumsum([np.count_nonzero(variable.used) for variable in self.parts])
-        return np.split(values, ends[:-1], axis=-1)
-
-    def stacked(self, ds: Dataset, name: str) -> npt.NDArray[Any]:
-        """Return a result of all variables at the cells that take part, shape (..., m)."""
-        found = []
-        for variable in self.parts:
-            values = ds[f"{name}{variable.suffix}"]
-            outer = values.shape[: values.ndim - variable.base.ndim]
-            found.append(_columns(values.values.reshape(*outer, -1), variable.used))
-        return np.concatenate(found, axis=-1)
+    def at_cells(self, values: DataArray) -> npt.NDArray[Any]:
+        """Return a result at the cells that take part, shape (..., m)."""
+        outer = values.shape[: values.ndim - self.base.ndim]
+        cells: npt.NDArray[Any] = _columns(values.values.reshape(*outer, -1), self.used)
+        return cells
 
     def projection(self, ds: Dataset, *, scoring: bool = False) -> LinearProjection:
         """Return the map to scores (``scoring``), or from them."""
-        directions, k = self.stacked(ds, "components"), int(ds.attrs["rank"])
-        center, divisor = self.stacked(ds, "mean"), self.stacked(ds, "divisor")
-        variances, incomplete = ds["explained_variance"].values, None
+        directions, center, divisor = (self.at_cells(ds[name]) for name in ("components", "mean", "divisor"))
+        k, variances, incomplete = int(ds.attrs["rank"]), ds["explained_variance"].values, None
         deviations = np.sqrt(variances) if ds.attrs["whiten"] else None
-        if scoring and "rotation" in ds.attrs:
-            # What rotated components do not span is orthogonal to them.
-            directions = np.linalg.pinv(as_float64(directions)).T
-        elif scoring and ds.attrs["missing"] != "error":
+        if scoring and ds.attrs["missing"] != "error":
             imputing = np.where(np.arange(k) < ds.attrs["imputing_components"], variances[:k], 0.0)
             noise, strength = float(ds.attrs["noise_variance"]), float(ds.attrs["imputing_regularization"])
             method = str(ds.attrs["missing"])
@@ -466,170 +326,70 @@ class _Layout:
             )
         return LinearProjection(directions, center, divisor, deviations, k, incomplete)
 
-    def matched(self, fields: Mapping[str, DataArray], *, several: bool) -> list[DataArray]:
-        """Return the fields of the variables that were fitted."""
-        if several != bool(self.parts[0].suffix):
-            kind, fitted = ("a Dataset", "a DataArray") if several else ("a DataArray", "a Dataset")
-            raise InputTypeError(f"new is {kind}, but the components were fitted to {fitted}.")
-        if not several:
-            return list(fields.values())
-        lacked = [variable.name for variable in self.parts if variable.name not in fields]
-        if lacked:
-            raise DataError(f"new lacks the variables {listed(lacked)}, but has {listed(fields)}.")
-        return [fields[variable.name] for variable in self.parts]
-
-    def divisors(
-        self, scales: Sequence[Any], table: Any, weight: FloatArray, parameters: Mapping[str, Any]
-    ) -> str | FloatArray | None:
-        """Return ``scale`` of PCA for the ``scale`` of each variable."""
-        named = [check_choice("scale", scale, SCALES) for scale in scales if isinstance(scale, str)]
-        if all(scale is None for scale in scales):
-            return None
-        if named == ["unit"] * len(scales):
-            return "unit"
-        result, deviations = np.ones(len(weight)), weight
-        if named:
-            if parameters.get("missing") in IMPUTING:
-                hint = "With missing values give numbers, or 'unit' for every variable."
-                raise ParameterError("scale", "variable", "is computed from complete values", hint)
-            center, ddof = parameters.get("center", True), parameters.get("ddof", 1)
-            rows = as_rows(table, estimator="PCA", minimum=2)
-            view = center_rows(rows, center=center, scale="unit", ddof=ddof)
-            deviations = np.where(view.constant, 0.0, np.asarray(view.data_divisor))
-        split = self.split(result), self.split(deviations), self.split(weight)
-        for variable, scale, divisor, deviation, area in zip(self.parts, scales, *split, strict=True):
-            if isinstance(scale, str):
-                mean = math.sqrt(np.average(deviation**2, weights=area))
-                divisor[:] = np.where(deviation > 0, deviation, 1.0) if scale == "unit" else mean or 1.0
-            elif scale is not None:
-                divisor[:] = _cells(scale, variable.base, "scale")[variable.used]
-                if not (divisor > 0).all():
-                    raise ParameterError("scale", allowed="must be positive at all cells that take part")
-        return result
-
     def explained(self, error: DataError, table: Any, samples: DataArray, advice: str) -> DataError:
-        """Return an error that names the times and cells without a value, if these are the reason.
+        """Return an error that names the first time and cell without a value, if these are the reason.
 
         ``advice`` is for missing values, and empty where these are imputed.
         """
         holes = as_rows(table, check_finite=False, limit=memory_limit_bytes(None)).holes()
-        if holes is None:
+        if holes is None or not (holes.infinite or advice):
             return error
+        row, column = holes.first_infinite if holes.infinite else holes.first[0]
+        where = ", ".join(filter(None, [_place(samples, row), self.place(column)]))
         if holes.infinite:
             what = counted(holes.infinite, "value is infinite", "values are infinite")
-            where = self._place(samples, *holes.first_infinite) + " and more" * (holes.infinite > 1)
-            return DataError(f"{what}: {where}.", "Replace them, or leave out these times or cells.")
-        if holes.empty:
-            what = counted(len(holes.empty), "sample has", "samples have")
-            rows = checks.first_few(holes.empty, lambda row: _place(samples, row) or "the only one")
-            return DataError(
-                f"{what} no value at all: {rows}. Nothing determines what is missing there.",
-                "Leave them out, as da.dropna('time', how='all') does.",
-            )
-        if not advice:
-            return error
+            return DataError(f"{what}, the first at {where}.", "Replace it, or leave out such cells.")
         what = counted(holes.missing, "value is", "values are")
         share = f"{len(holes.by_row):,} of {counted(len(table), 'sample')}"
-        where = self._place(samples, *holes.first[0]) + " and more" * (holes.missing > 1)
         return MissingValuesError(
-            f"{what} missing in {share}, at cells that take part: {where}.", hint=advice
+            f"{what} missing in {share}, at cells that take part, the first at {where}.", hint=advice
         )
 
-    def _place(self, samples: DataArray, row: int, column: int) -> str:
-        """Return the coordinates of a value."""
-        variable, cell = self._cell(column)
-        coordinates = ", ".join(filter(None, [_place(samples, row), cell]))
-        return f"{variable.name} at {coordinates}" if variable.name else coordinates
-
-    def _cell(self, column: int) -> tuple[_Part, str]:
-        """Return the variable and the coordinates of a cell that takes part."""
-        for variable in self.parts:
-            cells = np.flatnonzero(variable.used)
-            if column < len(cells):
-                break
-            column -= len(cells)
-        return variable, _place(variable.base, cells[column])
-
-    def cell(self, column: int) -> str:
-        """Return the coordinates of a cell, of several variables with its name."""
-        variable, where = self._cell(column)
-        return f"{where} of {variable.name}" if variable.suffix else where
-
-    def warn_of_units(self, model: PCA, scales: Sequence[Any]) -> None:
-        """Warn if the unit of one variable decides the components."""
-        units = {variable.base.attrs.get("units") for variable in self.parts}
-        if len(units) < 2 or any(scale is not None for scale in scales):
-            return
-        variances = np.array([variance.sum() for variance in self.split(column_variances(model))])
-        share = float(variances.max() / (variances.sum() or 1.0))
-        if share >= SHARE:
-            name = self.parts[int(np.argmax(variances))].name
-            errors.DiagnosticWarning(
-                f"{name!r} has {checks.percent(share)} of the variance of all variables and decides the "
-                'components. If variables have different units, use scale="variable".'
-            ).warn()
+    def place(self, column: int) -> str:
+        """Return the coordinates of a cell that takes part."""
+        return _place(self.base, int(np.flatnonzero(self.used)[column]))
 
 
-def _fields(da: Any) -> dict[str, DataArray]:
-    """Return variables by name."""
+def _checked(da: Any) -> DataArray:
+    """Return fields of real numbers, in which missing values are NaN."""
     with needs("xarray", "xarray", "PCA of fields on a grid"):
         import xarray
-    if isinstance(da, xarray.DataArray):
-        fields = {str(da.name or ""): da}
-    elif isinstance(da, xarray.Dataset):
-        fields = {str(name): field for name, field in da.data_vars.items()}
-    else:
-        raise InputTypeError(f"The fields are a {type(da).__name__}.", "Pass xarray's DataArray or Dataset.")
-    if not fields:
-        raise DataError("The Dataset has no variable.")
-    for name, field in fields.items():
-        if field.dtype.kind not in "iufb":
-            hint = "Convert it, or leave it out: ds.drop_vars(...)."
-            raise DataError(f"{_whose(name)} holds {field.dtype}, not real numbers.", hint)
-        if COMPONENT in field.dims:
-            raise DataError(f"{_whose(name)} has a dimension {COMPONENT!r}, as results have.", "Rename it.")
-        few = field.isel(dict.fromkeys(field.dims[:1], 0)) if is_dask(field.data) else field
-        for code in (np.asarray(field.attrs[key]) for key in CODES if key in field.attrs):
-            rounded = code.astype(few.dtype) if {few.dtype.kind, code.dtype.kind} == {"f"} else code
-            if code.dtype.kind in "iuf" and code.size == 1 and (few == rounded.item()).any():
-                hint = f"Make it NaN: xarray.decode_cf(ds), or da.where(da != {code.item():g})."
-                what = f"{code.item():g}, which its attributes name as a missing value."
-                raise DataError(f"{_whose(name)} holds {what}", hint)
-    return fields
+    if not isinstance(da, xarray.DataArray):
+        hint = 'Pass xarray\'s DataArray: ds["sst"], or ds.to_stacked_array("cell", ["time"]) for several.'
+        raise InputTypeError(f"The fields are a {type(da).__name__}.", hint)
+    if da.dtype.kind not in "iufb":
+        raise DataError(f"{_whose(da)} holds {da.dtype}, not real numbers.", "Convert it.")
+    if COMPONENT in da.dims:
+        raise DataError(f"{_whose(da)} has a dimension {COMPONENT!r}, as results have.", "Rename it.")
+    few = da.isel(dict.fromkeys(da.dims[:1], 0)) if is_dask(da.data) else da
+    for code in (np.asarray(da.attrs[key]) for key in CODES if key in da.attrs):
+        rounded = code.astype(few.dtype) if {few.dtype.kind, code.dtype.kind} == {"f"} else code
+        if code.dtype.kind in "iuf" and code.size == 1 and (few == rounded.item()).any():
+            hint = f"Make it NaN: xarray.decode_cf(ds), or da.where(da != {code.item():g})."
+            what = f"{code.item():g}, which its attributes name as a missing value."
+            raise DataError(f"{_whose(da)} holds {what}", hint)
+    return da
 
 
-def _sample_dims(fields: Mapping[str, DataArray], sample_dim: Any) -> tuple[Hashable, ...]:
+def _sample_dims(field: DataArray, sample_dim: Any) -> tuple[Hashable, ...]:
     dims = tuple(sample_dim) if isinstance(sample_dim, list | tuple) else (sample_dim,)
-    for name, field in fields.items():
-        if not dims or not set(dims) <= set(field.dims):
-            lacks = f"is not among the dimensions of {_whose(name, 'the data')}: {_listed(field.dims)}"
-            advice = "Name that of the samples, or choose variables: ds[['sst', 'slp']]."
-            raise ParameterError("sample_dim", sample_dim, lacks, advice)
-        n = math.prod(field.sizes[dim] for dim in dims)
-        if n < 2:
-            few = f"has {counted(n, 'sample')} along {_listed(dims)}, but components need two."
-            raise DataError(f"{_whose(name)} {few}", "Pass more, or another sample_dim.")
+    if not dims or not set(dims) <= set(field.dims):
+        lacks = f"is not among the dimensions of the data: {_listed(field.dims)}"
+        raise ParameterError("sample_dim", sample_dim, lacks, "Name that of the samples.")
+    n = math.prod(field.sizes[dim] for dim in dims)
+    if n < 2:
+        few = f"has {counted(n, 'sample')} along {_listed(dims)}, but components need two."
+        raise DataError(f"{_whose(field)} {few}", "Pass more, or another sample_dim.")
     return dims
 
 
-def _of(value: Any, name: str, parameter: str) -> Any:
-    """Return what is given for one variable."""
-    if not isinstance(value, Mapping):
-        return value
-    if name not in value:
-        raise ParameterError(parameter, allowed=f"names {listed(value)}, but not the variable {name!r}")
-    return value[name]
-
-
-def _part(
-    name: str, field: DataArray, dims: tuple[Hashable, ...], weights: Any, several: bool
-) -> tuple[_Part, Any, FloatArray]:
-    """Return the cells of a variable, its values as a table of those that take part, and their weights."""
+def _grid(field: DataArray, dims: tuple[Hashable, ...], weights: Any) -> tuple[_Grid, Any, FloatArray]:
+    """Return the cells of fields, the values as a table of those that take part, and their weights."""
     cells = tuple(dim for dim in field.dims if dim not in dims)
     base, table = _without(field, dims, cells), _flat(field, dims, cells)
     weight, empty = _weight(weights, base), _empty_columns(table)
     if empty.all():
-        raise DataError(f"{_whose(name)} has no value in any cell: all are NaN.", "Pass data with values.")
+        raise DataError(f"{_whose(field)} has no value in any cell: all are NaN.", "Pass data with values.")
     if np.isnan(weight[~empty]).any() or not weight[~empty].any():
         what = "is NaN at cells that have values" if weight[~empty].any() else "is 0 at all cells with values"
         raise ParameterError("weights", allowed=what)
@@ -637,8 +397,17 @@ def _part(
     aside = np.flatnonzero(~empty & (weight == 0))
     if len(aside):
         rest[aside] = np.asarray(np.nanmean(table[:, aside], axis=0, dtype=np.float64))
-    variable = _Part(name, f"_{name}" if several else "", base, used, rest)
-    return variable, _columns(table, used), weight[used]
+    return _Grid(base, used, rest), _columns(table, used), weight[used]
+
+
+def _scale(scale: Any, grid: _Grid) -> str | FloatArray | None:
+    """Return ``scale`` of PCA."""
+    if scale is None or isinstance(scale, str):
+        return None if scale is None else check_choice("scale", scale, ("unit",))
+    divisor = _cells(scale, grid.base, "scale")[grid.used]
+    if not (divisor > 0).all():
+        raise ParameterError("scale", allowed="must be positive at all cells that take part")
+    return divisor
 
 
 def _without(field: DataArray, dropped: Sequence[Hashable], order: Sequence[Hashable]) -> DataArray:
@@ -680,10 +449,6 @@ def _columns(table: Any, used: BoolArray) -> Any:
     return table.map_blocks(lambda block: block.take(columns, axis=1), dtype=table.dtype, chunks=chunks)
 
 
-def _joined(tables: Sequence[Any]) -> Any:
-    return tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
-
-
 def _aligned(field: DataArray, base: DataArray, what: str) -> DataArray:
     """Return a field with the cells of a grid in the order of the grid."""
     for dim in base.dims:
@@ -706,9 +471,10 @@ def _aligned(field: DataArray, base: DataArray, what: str) -> DataArray:
 
 
 def _cells(value: Any, base: DataArray, parameter: str) -> FloatArray:
-    """Return a number for each cell from a number or a DataArray."""
+    """Return a number for each cell from a DataArray."""
     if not hasattr(value, "dims"):
-        return np.full(base.size, check_number(parameter, value))
+        word = {"weights": "coslat", "scale": "unit"}[parameter]
+        raise ParameterError(parameter, value, f"must be {word!r}, a DataArray or None")
     unknown = [dim for dim in value.dims if dim not in base.dims]
     if unknown:
         over = f"has the dimensions {_listed(value.dims)}, but cells have {_listed(base.dims)}"
@@ -726,8 +492,6 @@ def _weight(weights: Any, base: DataArray) -> FloatArray:
     if weights is None:
         return np.ones(base.size)
     if not isinstance(weights, str):
-        if not hasattr(weights, "dims"):
-            raise ParameterError("weights", weights, "must be 'coslat', a DataArray or None")
         return _cells(weights, base, "weights")
     check_choice("weights", weights, ("coslat",))
     latitude = _latitude(base)
@@ -771,31 +535,31 @@ def _labelled(values: Any, outer: DataArray, inner: DataArray) -> DataArray:
 
 
 def _results(
-    model: PCA,
-    scores: npt.NDArray[Any],
-    layout: _Layout,
-    samples: DataArray,
-    options: Mapping[str, str],
-    scaled: Sequence[bool],
+    model: PCA, scores: npt.NDArray[Any], grid: _Grid, samples: DataArray, options: dict[str, str]
 ) -> Dataset:
     """Return what a fit found as a Dataset."""
     import xarray
 
-    k = int(model.n_components_)
-    units = [variable.base.attrs.get("units") for variable in layout.parts]
-    left_units = {"1" if is_scaled else unit for is_scaled, unit in zip(scaled, units, strict=True)}
-    unit = left_units.pop() if len(left_units) == 1 else None
-    result = _of_cells(model, layout, scaled)
+    k, base = int(model.n_components_), grid.base
+    unit, is_scaled = base.attrs.get("units"), options["scale"] != "none"
+    of_scores = "1" if is_scaled else unit
+    center, divisor, cells = as_float64(model._center), model._host_divisor, base.dims
+    divisor = np.ones(len(center)) if divisor is None else divisor
+    directions, name = grid.on_grid(np.asarray(model.components_)), base.name or "the field"
+    result = {
+        "components": _variable([COMPONENT, *cells], directions, f"components of {name}", "1"),
+        "mean": (cells, grid.on_grid(center, grid.rest), base.attrs),
+        # With a name here, the patterns that are a product of three would have that of the third.
+        "divisor": _variable(cells, grid.on_grid(divisor, np.inf), None, unit if is_scaled else "1"),
+    }
     dims = [*samples.dims, COMPONENT]
-    result["scores"] = _variable(dims, scores.reshape(*samples.shape, k), "scores", unit)
-    result |= _of_components(model, unit)
-    coordinates = [
-        array.coords.to_dataset() for array in (samples, *(variable.base for variable in layout.parts))
-    ]
+    result["scores"] = _variable(dims, scores.reshape(*samples.shape, k), "scores", of_scores)
+    result |= _of_components(model, of_scores)
+    coordinates = [array.coords.to_dataset() for array in (samples, base)]
     coords = xarray.merge(coordinates, compat="override").coords
-    attrs = {"headline": _headline(model, scores, layout, samples)} | _attributes(model, options)
-    if not layout.parts[0].suffix and layout.parts[0].name:
-        attrs["variable"] = layout.parts[0].name
+    attrs = {"headline": _headline(model, scores, grid, samples)} | _attributes(model, options)
+    if base.name:
+        attrs["variable"] = str(base.name)
     return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
 
 
@@ -803,23 +567,6 @@ def _variable(dims: Sequence[Hashable], values: Any, long_name: str | None, unit
     """Return a variable of a Dataset."""
     attributes = {"long_name": long_name, "units": units}
     return dims, values, {key: value for key, value in attributes.items() if value is not None}
-
-
-def _of_cells(model: PCA, layout: _Layout, scaled: Sequence[bool]) -> dict[str, Any]:
-    """Return the directions, means and divisors of each field on its grid."""
-    center, divisor = as_float64(model._center), model._host_divisor
-    whole = np.asarray(model.components_), center, np.ones(len(center)) if divisor is None else divisor
-    result: dict[str, Any] = {}
-    for variable, is_scaled, *blocks in zip(layout.parts, scaled, *map(layout.split, whole), strict=True):
-        (directions, mean, own_divisor), dims, suffix = blocks, variable.base.dims, variable.suffix
-        what, units = variable.name or "the field", variable.base.attrs.get("units") if is_scaled else "1"
-        on_grid = variable.on_grid(directions)
-        result[f"components{suffix}"] = _variable([COMPONENT, *dims], on_grid, f"components of {what}", "1")
-        result[f"mean{suffix}"] = dims, variable.on_grid(mean, variable.rest), variable.base.attrs
-        factor = variable.on_grid(own_divisor, np.inf)
-        # With a name here, the patterns that are a product of three would have that of the third.
-        result[f"divisor{suffix}"] = _variable(dims, factor, None, units)
-    return result
 
 
 def _of_components(model: PCA, unit: Any) -> dict[str, Any]:
@@ -847,7 +594,7 @@ def _of_components(model: PCA, unit: Any) -> dict[str, Any]:
     return result
 
 
-def _attributes(model: PCA, options: Mapping[str, str]) -> dict[str, Any]:
+def _attributes(model: PCA, options: dict[str, str]) -> dict[str, Any]:
     """Return what a fit was asked for and found, as numbers and text."""
     normal, sample, imputed = model._normal_model(), model.sampling_, model.imputed_
     attrs: dict[str, Any] = {
@@ -869,7 +616,7 @@ def _attributes(model: PCA, options: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _headline(model: PCA, scores: npt.NDArray[Any], layout: _Layout, samples: DataArray) -> str:
+def _headline(model: PCA, scores: npt.NDArray[Any], grid: _Grid, samples: DataArray) -> str:
     """Return what the fit shows; "" where nothing varies or rows have weights."""
     sample, divisor, weight = model.sampling_, model._host_divisor, model.feature_weight
     if sample is None or not sample.groups:
@@ -881,7 +628,7 @@ def _headline(model: PCA, scores: npt.NDArray[Any], layout: _Layout, samples: Da
         as_float64(model.explained_variance_ratio_),
         len(sample.groups[0]),
         as_float64(scores) if _has_equal_steps(samples) else None,
-        layout.cell,
+        grid.place,
     )
 
 
@@ -900,9 +647,7 @@ def _has_equal_steps(samples: DataArray) -> bool:
 
 
 def _said(value: Any) -> str:
-    """Return an option of each variable as text."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_said(value[name])}" for name in value)
+    """Return an option as text."""
     return "none" if value is None else value if isinstance(value, str) else "given"
 
 
@@ -913,8 +658,8 @@ def _place(grid: DataArray, cell: int) -> str:
     return ", ".join(f"{dim}={f'{at:.6g}' if isinstance(at, float) else at}" for dim, at in values)
 
 
-def _whose(name: str, otherwise: str = "The field") -> str:
-    return repr(name) if name else otherwise
+def _whose(field: DataArray) -> str:
+    return repr(field.name) if field.name else "The field"
 
 
 def _listed(names: Iterable[Hashable]) -> str:
