@@ -20,17 +20,6 @@ __all__ = ["pca"]
 MOST = 50  # components without a number, as in scanpy
 MASK = "highly_variable"  # the column of var that is used without a mask, as in scanpy
 TOL = 1e-7  # so that float32 scores, and the neighbours in them, are off by little more than their rounding
-# Parameters of scanpy.pp.pca, and of PCA under another name there.
-ELSEWHERE = {
-    "n_components": "use n_comps",
-    "center": "use zero_center",
-    "use_highly_variable": 'use mask_var="highly_variable", or None',
-    "svd_solver": "leave it out: every result is exact to tol",
-    "chunked": "leave it out: memory_limit bounds the memory, and the result is exact",
-    "chunk_size": "leave it out: memory_limit bounds the memory",
-    "copy": "pass adata.copy()",
-    "return_info": "use the model that is returned",
-}
 
 
 def pca(
@@ -88,7 +77,7 @@ def pca(
     ParameterError
         For a layer or mask that is not there, or is not boolean.
     InputTypeError
-        For parameters of ``scanpy.pp.pca`` that have no meaning here, with what to use instead.
+        For parameters that neither this function nor :class:`gramian.PCA` has, and for no AnnData.
     DataError, MemoryLimitError
         As in :meth:`gramian.PCA.fit`.
 
@@ -106,11 +95,6 @@ def pca(
     >>> adata.obsm["X_pca"].shape, adata.varm["PCs"].shape  # doctest: +SKIP
     ((30, 3), (8, 3))
     """
-    if elsewhere := {name: ELSEWHERE[name] for name in parameters if name in ELSEWHERE}:
-        advice = "; ".join(f"{name}: {what}" for name, what in elsewhere.items())
-        raise InputTypeError(
-            f"gramian.connect.anndata.pca does not support {', '.join(elsewhere)}.", f"{advice}."
-        )
     if not hasattr(adata, "obsm"):
         problem = f"adata is a {type(adata).__name__}, not an AnnData."
         raise InputTypeError(problem, "Pass anndata.AnnData(X), or fit gramian.PCA to X.")

@@ -1,7 +1,7 @@
 """Export of fitted models to ONNX, the format that other languages and servers run.
 
 :func:`to_onnx` writes one model. After :func:`register`, ``skl2onnx.to_onnx`` converts scikit-learn pipelines
-that contain PCA, KernelPCA or Whitener. A kernel is one row of ``KERNELS``.
+that contain PCA, KernelPCA or Whitener. A kernel is a row of ``KERNELS``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from gramian.core import checks, version
 from gramian.core.arrays import as_float64
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError, needs
-from gramian.kernels import Evaluator, Kernel, formulas
-from gramian.kernels.algebra import Constant, Exp, OnColumns, Power, Product, Scaled, Sum
+from gramian.kernels import Kernel, formulas
 from gramian.models.kernel_pca.estimator import KernelPCA
-from gramian.models.kernel_pca.projection import KernelProjection
 from gramian.models.pca.estimator import PCA
 from gramian.models.whitener import Whitener
 from gramian.statistics.components import names_of
-from gramian.statistics.projection import LinearProjection, inverse_deviations
+from gramian.statistics.projection import inverse_deviations
 
 __all__ = ["register", "to_onnx"]
 
@@ -45,7 +43,7 @@ def to_onnx(model: Any) -> Any:
     Parameters
     ----------
     model : fitted PCA, KernelPCA or Whitener
-        Or one of :mod:`gramian.connect.sklearn`. Pictures go in as flat rows.
+        Pictures go in as flat rows.
 
     Returns
     -------
@@ -58,7 +56,7 @@ def to_onnx(model: Any) -> Any:
     InputTypeError
         For another model.
     ParameterError
-        For a kernel without ONNX operators, and numbers beyond float32 or 2 GB.
+        For a kernel without ONNX operators, random features, and numbers beyond float32 or 2 GB.
     MissingExtraError
         Without skl2onnx, which the extra ``onnx`` brings.
 
@@ -72,9 +70,10 @@ def to_onnx(model: Any) -> Any:
     >>> [output.name for output in proto.graph.output]
     ['scores']
     """
-    if type(model) not in WRITERS and not hasattr(model, "_onnx_scores"):
+    if type(model) not in WRITERS:
+        kind = f"{type(model).__name__} of {type(model).__module__}"
         raise InputTypeError(
-            f"A {type(model).__name__} is not exported to ONNX. Models that are: PCA, KernelPCA, Whitener.",
+            f"A {kind} is not exported to ONNX. Models that are: PCA, KernelPCA and Whitener of gramian.",
             "A scikit-learn pipeline that contains one is converted by skl2onnx.to_onnx, after "
             "gramian.connect.onnx.register().",
         )
@@ -101,8 +100,6 @@ def to_onnx(model: Any) -> Any:
 
 def register() -> None:
     """Have ``skl2onnx.to_onnx`` convert PCA, KernelPCA and Whitener, in pipelines too.
-
-    The estimators of :mod:`gramian.connect.sklearn` need no registration.
 
     Raises
     ------
@@ -141,8 +138,7 @@ def scores_type(operator: Any) -> None:
 def convert(scope: Any, operator: Any, container: Any) -> None:
     """Write the operators of ``transform``."""
     graph, model = Graph(scope, operator, container), operator.raw_operator
-    write = WRITERS.get(type(model))
-    scores = model._onnx_scores(graph, graph.rows) if write is None else write(graph, graph.rows, model)
+    scores = WRITERS[type(model)](graph, graph.rows, model)
     container.add_node("Cast", [scores], [operator.outputs[0].full_name], to=graph.element)
 
 
@@ -212,44 +208,8 @@ class Graph:
         """Return rows in float64."""
         return rows if self.is_double else self("Cast", rows, to=self._types.DOUBLE)
 
-    def by_row(self, rows: str, nodes: FloatArray, terms: Callable[[Loop, str, str], str]) -> str:
-        """Sum terms of all entries over columns, for each row and each node: shape (n, m).
-
-        A loop over rows, so that no array of shape (n, m, d) is needed.
-        """
-        from onnx import helper
-        from onnx.numpy_helper import from_array
-
-        body = Loop(helper)
-        self._bytes += nodes.nbytes
-        held = [from_array(nodes, "nodes"), from_array(np.ones(nodes.shape[1]), "ones")]
-        body("MatMul", terms(body, "row", "nodes"), "ones", to="sums")
-        row = helper.make_tensor_value_info("row", self._types.DOUBLE, [nodes.shape[1]])
-        sums = helper.make_tensor_value_info("sums", self._types.DOUBLE, [len(nodes)])
-        loop = helper.make_graph(body.nodes, "distances", [row], [sums], held)
-        return self("Scan", rows, body=loop, num_scan_inputs=1)
-
-
-class Loop:
-    """Operators of the body of a loop."""
-
-    def __init__(self, helper: Any) -> None:
-        self.helper, self.nodes = helper, list[Any]()
-
-    def __call__(self, operator: str, *inputs: str, to: str = "") -> str:
-        """Add an operator on named values; return the name of its output."""
-        to = to or f"step{len(self.nodes)}"
-        self.nodes.append(self.helper.make_node(operator, list(inputs), [to]))
-        return to
-
 
 # ------------------------------------------------------------------------------ linear maps
-
-
-def _pca(graph: Graph, rows: str, model: PCA) -> str:
-    means = model.column_means_ if model._missing_method == "mean" else None
-    filling = None if means is None else as_float64(means)
-    return linear_scores(graph, rows, model._projection(), filling)
 
 
 def _whitener(graph: Graph, rows: str, model: Whitener) -> str:
@@ -260,18 +220,10 @@ def _whitener(graph: Graph, rows: str, model: Whitener) -> str:
     return affine(graph, rows, as_float64(model._center), W)
 
 
-def linear_scores(graph: Graph, rows: str, projection: LinearProjection, means: FloatArray | None) -> str:
-    """Add the map of PCA.
-
-    Parameters
-    ----------
-    graph : Graph
-    rows : str
-    projection : LinearProjection
-    means : ndarray of shape (d,) or None
-        What replaces missing values; None leaves them, and their rows get NaN.
-    """
-    if means is not None:
+def _pca(graph: Graph, rows: str, model: PCA) -> str:
+    projection = model._projection()
+    if model._missing_method == "mean" and model.column_means_ is not None:
+        means = as_float64(model.column_means_)
         rows = graph("Where", graph("IsNaN", rows), means if graph.is_double else single(means), rows)
     W = as_float64(projection.directions).copy()
     W[projection.rank :] = 0.0
@@ -303,57 +255,30 @@ def affine(graph: Graph, rows: str, center: FloatArray, W: FloatArray) -> str:
 # ------------------------------------------------------------------------------ kernels
 
 
-def kernel_scores(graph: Graph, rows: str, projection: KernelProjection) -> str:
+def _kernel_pca(graph: Graph, rows: str, model: KernelPCA) -> str:
     """Add the map of kernel PCA, in float64: its coefficients amplify rounding.
 
     Raises
     ------
     ParameterError
-        For a kernel without a row in ``KERNELS``.
+        For a kernel without a row in ``KERNELS``, and for random features.
     """
-    values, scaling = graph.double(rows), projection.scaling
+    projection = model._projection
+    values, scaling, nodes = graph.double(rows), projection.scaling, projection.nodes
     if scaling is not None:
         center, rest, divisor = scaling.parts
         values = graph("Mul", graph("Sub", graph("Sub", values, center), rest), 1.0 / divisor)
     if projection.mapping is not None:
-        values = _fourier(graph, projection.mapping, values)
-    elif projection.kernel is not None:
-        nodes, bound = projection.nodes, projection.bound(projection.nodes)
+        hint = 'Use solver="nystroem".'
+        raise ParameterError("solver", "random-features", "is not exported to ONNX", hint)
+    if projection.kernel is not None:
+        bound = projection.bound(nodes)
+        if type(bound.kernel) not in KERNELS:
+            supported = f"Kernels that are: {', '.join(sorted(kind.name for kind in KERNELS))}."
+            raise ParameterError("kernel", bound.kernel, "is not exported to ONNX", supported)
         nodes = as_float64(nodes.toarray() if sparse.issparse(nodes) else nodes)
-        values = kernel_values(graph, bound, values, nodes)
+        values = KERNELS[type(bound.kernel)](graph, bound, values, nodes)
     return graph("Sub", graph("MatMul", values, projection.coefficients), projection.offset)
-
-
-def _fourier(graph: Graph, features: Any, rows: str) -> str:
-    """Add random features: a cosine of w . x is the sine a quarter of a turn later.
-
-    onnxruntime has sines of float64, and before 1.27 no cosines.
-    """
-    W, pairs = features.frequencies, len(features) // 2
-    phases = np.concatenate([np.full(pairs, np.pi / 2), np.zeros(pairs)])
-    sizes = np.full(len(features), 1 / np.sqrt(len(W)))
-    frequencies = np.concatenate([W[:pairs], W[:pairs], W[pairs:]])
-    if features.offset is not None:
-        phases = np.append(phases, features.offset + np.pi / 2)
-        sizes = sizes * np.append(np.ones(2 * pairs), np.sqrt(2))
-    turns = graph("MatMul", graph("Sub", rows, features._origin), frequencies.T)
-    return graph("Mul", graph("Sin", graph("Add", turns, phases)), sizes)
-
-
-def kernel_values(graph: Graph, bound: Evaluator, rows: str, nodes: FloatArray) -> str:
-    """Add k(x, y) of every row and node, shape (n, m), for a kernel that is bound to the nodes.
-
-    Raises
-    ------
-    ParameterError
-        For a kernel without a row in ``KERNELS``.
-    """
-    kernel = bound.kernel
-    if type(kernel) not in KERNELS:
-        names = sorted(kind.name for kind in KERNELS)
-        supported = f"Kernels that are: {', '.join(names)}."
-        raise ParameterError("kernel", kernel, "is not exported to ONNX", supported)
-    return KERNELS[type(kernel)](graph, bound, rows, nodes)
 
 
 def _squared_norms(graph: Graph, rows: str, d: int) -> str:
@@ -404,40 +329,6 @@ def _radial(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
     return graph("Mul", factor, decay)
 
 
-def _laplacian(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
-    distances = graph.by_row(rows, nodes, lambda loop, x, Y: loop("Abs", loop("Sub", Y, x)))
-    return graph("Exp", graph("Mul", distances, np.array(-float(bound.kernel.gamma))))
-
-
-def _chi_squared(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
-    least = graph.constant(np.array(SMALLEST))
-
-    def terms(loop: Loop, x: str, Y: str) -> str:
-        gap, both = loop("Sub", Y, x), loop("Max", loop("Add", Y, x), least)
-        return loop("Mul", gap, loop("Div", gap, both))
-
-    return graph("Exp", graph("Mul", graph.by_row(rows, nodes, terms), np.array(-float(bound.kernel.gamma))))
-
-
-def _joined(operator: str, number: str = "") -> Write:
-    """Join the parts of a kernel by an operator, and its number by this name."""
-
-    def write(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
-        numbers = [np.array(float(getattr(bound.kernel, number)))] if number else []
-        return graph(operator, *(kernel_values(graph, term, rows, nodes) for term in bound.parts), *numbers)
-
-    return write
-
-
-def _on_columns(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
-    columns = np.array(bound.kernel.columns, dtype=np.int64)
-    return kernel_values(graph, bound.parts[0], graph("Gather", rows, columns, axis=1), nodes[:, columns])
-
-
-def _constant(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
-    return graph("Add", graph("MatMul", rows, np.zeros(nodes.T.shape)), np.array(float(bound.kernel.value)))
-
-
 KERNELS: dict[type[Kernel], Write] = {
     formulas.Linear: _linear,
     formulas.Polynomial: _projective,
@@ -446,18 +337,9 @@ KERNELS: dict[type[Kernel], Write] = {
     formulas.RBF: _radial,
     formulas.Matern: _radial,
     formulas.RationalQuadratic: _radial,
-    formulas.Laplacian: _laplacian,
-    formulas.ChiSquared: _chi_squared,
-    Constant: _constant,
-    Sum: _joined("Add"),
-    Product: _joined("Mul"),
-    Exp: _joined("Exp"),
-    Scaled: _joined("Mul", "factor"),
-    Power: _joined("Pow", "exponent"),
-    OnColumns: _on_columns,
 }
 WRITERS: dict[type, Callable[[Graph, str, Any], str]] = {
     PCA: _pca,
-    KernelPCA: lambda graph, rows, model: kernel_scores(graph, rows, model._projection),
+    KernelPCA: _kernel_pca,
     Whitener: _whitener,
 }

@@ -15,7 +15,6 @@ Examples
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,10 +25,9 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import gramian
-from gramian.core.arrays import as_float64, from_numpy, moved, numpy_dtype, to_dtype
-from gramian.errors import GramianError, IndefiniteKernelWarning, InputTypeError, RankWarning, ignoring
+from gramian.core.arrays import from_numpy, moved, numpy_dtype, to_dtype
+from gramian.errors import GramianError, IndefiniteKernelWarning, RankWarning, ignoring
 from gramian.models.fitted import Deferring
-from gramian.statistics.projection import LinearProjection
 
 __all__ = ["PCA", "IncrementalPCA", "KernelPCA"]
 
@@ -45,23 +43,7 @@ UNSAID = (RankWarning, IndefiniteKernelWarning)
 WITH_GAMMA = ("poly", "rbf", "sigmoid")
 
 
-class ExportsToONNX:
-    """The two methods that skl2onnx asks of a model that it does not know."""
-
-    def onnx_shape_calculator(self) -> Any:
-        """Return the function by which skl2onnx learns the shape and type of the scores."""
-        from gramian.connect import onnx
-
-        return onnx.scores_type
-
-    def onnx_converter(self) -> Any:
-        """Return the function by which skl2onnx writes the operators of ``transform``."""
-        from gramian.connect import onnx
-
-        return onnx.convert
-
-
-class _Linear(ExportsToONNX, Deferring):
+class _Linear(Deferring):
     """What PCA and IncrementalPCA have in common."""
 
     def transform(self, X: Any) -> Any:
@@ -83,17 +65,6 @@ class _Linear(ExportsToONNX, Deferring):
             setattr(self, name, _like(getattr(model, name), components))
         copied = get_namespace(components)[0].asarray(components, copy=True)
         self.components_ = svd_flip(None, copied, u_based_decision=False)[1]
-
-    def _onnx_scores(self, graph: Any, rows: str) -> str:
-        from gramian.connect import onnx
-
-        model: Any = self
-        components, center = as_float64(model.components_), as_float64(model.mean_)
-        deviations = np.sqrt(as_float64(model.explained_variance_)) if model.whiten else None
-        rank = getattr(model, "rank_", model.n_components_)
-        return onnx.linear_scores(
-            graph, rows, LinearProjection(components, center, None, deviations, rank), None
-        )
 
 
 class PCA(_Linear, sklearn.decomposition.PCA):  # type: ignore[misc]
@@ -238,7 +209,7 @@ class IncrementalPCA(_Linear, sklearn.decomposition.IncrementalPCA):  # type: ig
         self.mean_, self.var_ = stream._moments.column_moments()
 
 
-class KernelPCA(ExportsToONNX, Deferring, sklearn.decomposition.KernelPCA):  # type: ignore[misc]
+class KernelPCA(Deferring, sklearn.decomposition.KernelPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.KernelPCA`, fitted by :class:`gramian.KernelPCA`.
 
     ``fit_inverse_transform`` is scikit-learn's kernel ridge regression; :meth:`gramian.KernelPCA.denoise` has
@@ -302,18 +273,6 @@ class KernelPCA(ExportsToONNX, Deferring, sklearn.decomposition.KernelPCA):  # t
             return super().transform(X)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         return self._model.transform(_floating(X))[:, : len(self._signs)] * self._signs
-
-    def _onnx_scores(self, graph: Any, rows: str) -> str:
-        from gramian.connect import onnx
-
-        model: Any = self._model
-        if model is None:
-            hint = "Fit one of sklearn.decomposition, which skl2onnx converts."
-            raise InputTypeError("gramian could not fit this KernelPCA, and scikit-learn did.", hint)
-        projection, signs = model._projection, as_float64(self._signs)
-        k = len(signs)
-        coefficients, offset = projection.coefficients[:, :k] * signs, projection.offset[:k] * signs
-        return onnx.kernel_scores(graph, rows, replace(projection, coefficients=coefficients, offset=offset))
 
 
 def _floating(X: Any) -> Any:
