@@ -1,9 +1,9 @@
-"""Genotypes from two .bed files to a map with error bars: fit, project, look for relatives.
+"""Genotypes from two .bed files to a map with error bars: fit and project.
 
     python examples/genomes.py OUT
 
-Generates a reference cohort of three populations in linkage disequilibrium with a pair of siblings, and a
-second, admixed cohort that counts some alleles the other way round, lacks variants and has missing calls.
+Generates a reference cohort of three populations in linkage disequilibrium, and a second, admixed cohort
+that counts some alleles the other way round, lacks variants and has missing calls.
 Writes both as PLINK files, the scores of the second cohort with standard errors, and a figure.
 """
 
@@ -100,12 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def made(folder: Path, people: int, variants: int) -> None:
-    """Write reference.bed, with one pair of siblings, and second.bed."""
+    """Write reference.bed and second.bed."""
     rng = np.random.default_rng(7)
     first = np.repeat(np.eye(3), people, axis=0)
     reference = cohort(first, variants).astype(np.float32)
-    sibling = np.where(rng.random(variants) < 0.5, reference[0], cohort(first[:1], variants, people=5)[0])
-    reference = np.vstack([reference, sibling])
     alleles = (
         np.array([ALLELES[j % 4] for j in range(variants)]),
         np.array([ALLELES[(j + 1) % 4] for j in range(variants)]),
@@ -134,8 +132,8 @@ def analysed(folder: Path) -> None:
     model = PCA(4, scale="genotype").fit(reference)
     for finding in gramian.diagnose(model, reference).findings:
         print(finding.line())
-    kinship = model.explained_variance_ * (model.n_samples_ - 1) / model.n_features_in_
-    print("Eigenvalues as plink2 --pca prints them:", ", ".join(f"{value:.4g}" for value in kinship))
+    eigenvalues = model.explained_variance_ * (model.n_samples_ - 1) / model.n_features_in_
+    print("Eigenvalues as plink2 --pca prints them:", ", ".join(f"{value:.4g}" for value in eigenvalues))
 
     second = gramian.scan(folder / "second.bed", unmatched="leave-out")
     quality, names = model.projection_quality(second), gramian.scan(folder / "second.bed").read().row_names

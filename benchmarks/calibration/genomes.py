@@ -1,4 +1,4 @@
-"""Genotypes: intervals of scores of people with missing calls, and related people that are named."""
+"""Genotypes: intervals of scores of people with missing calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calibration.rate import Rate
-from gramian import PCA, diagnose, scan
+from gramian import PCA, scan
 from gramian.tables.table import Table
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "genomes.py"
@@ -34,13 +34,6 @@ def rates(quick: bool) -> Iterator[Rate]:
             name = f"calls missing {how}: 95 % intervals of scores"
             error = float(inside.std(ddof=1)) / np.sqrt(tables)
             yield Rate(name, float(inside.mean()), error, least, most)
-        named = np.array([_relatives(example, path, seed) for seed in range(tables)])
-    for name, counts, least, most in zip(
-        ("pairs of siblings named", "cohorts with unrelated people named"),
-        *(named.T, (0.98, 0.0), (1.0, 0.02)),
-        strict=True,
-    ):
-        yield Rate.of_share(name, float(counts.mean()), tables, least, most)
 
 
 def _inside(example: dict[str, Any], path: Path, how: str, seed: int) -> float:
@@ -60,21 +53,6 @@ def _inside(example: dict[str, Any], path: Path, how: str, seed: int) -> float:
     quality = model.projection_quality(Table(np.where(gone, np.nan, whole)[:, columns], names))
     off = np.abs(quality.scores - model.transform(Table(whole[:, columns], names)))
     return float((off <= Z * quality.standard_errors).mean())
-
-
-def _relatives(example: dict[str, Any], path: Path, seed: int) -> tuple[bool, bool]:
-    """Return whether a pair of siblings among mixed people is named, and whether others are."""
-    rng = np.random.default_rng(seed)
-    share = rng.random(3 * PEOPLE)
-    mixed = np.c_[share, 1 - share, 0 * share]
-    X = example["cohort"](mixed, VARIANTS, seed=seed)
-    other = example["cohort"](mixed[:1], VARIANTS, seed=seed, people=2)
-    _write(example, path, np.vstack([X, np.where(rng.random(VARIANTS) < 0.5, X[:1], other)]))
-    model = PCA(K, scale="genotype").fit(path)
-    found = [one for one in diagnose(model, path).findings if one.code == "related-rows"]
-    pairs = [(pair["first"], pair["second"]) for one in found for pair in one.evidence["pairs"]]
-    siblings = ("p0", f"p{len(X)}")
-    return siblings in pairs, any(pair != siblings for pair in pairs)
 
 
 def _write(example: dict[str, Any], path: Path, counts: np.ndarray) -> None:

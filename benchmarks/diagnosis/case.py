@@ -33,7 +33,6 @@ REMEDIES = {
     "arch": "along the arch",
     "groups-of-zeros": "presence and absence",
     "size": "of no interest, divide ",
-    "related-rows": "without one of each pair",
 }
 # What is never said of rows in random order without a trap.
 QUIET = ("identifier", "row-order", "arch", "ties")

@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 
 from gramian.answers.proposals import DEEPER, FOLLOWED, correlations
 from gramian.core.arrays import are_whole, as_float64, dense
-from gramian.core.checks import counted, evenly, first_few, listed, percent
+from gramian.core.checks import counted, evenly, listed, percent
 from gramian.core.records import FloatArray, IntArray, ModelKind
 from gramian.errors import MissingValuesWarning, ignoring
 from gramian.statistics import components
@@ -26,7 +26,6 @@ from gramian.statistics import findings as of_models
 from gramian.statistics.associations import curve
 from gramian.statistics.components import column_names, component_names, kind_of, names_of, shares_of
 from gramian.statistics.findings import FEWEST, Finding
-from gramian.statistics.relatedness import FIRST_DEGREE, Pair, related
 from gramian.statistics.sampling import named_group, sampling_of
 from gramian.statistics.units import unit_difference
 from gramian.tables.labels import as_variable, has_label
@@ -55,7 +54,6 @@ ZEROS, FOLLOWS = 0.7, 0.9
 # size: deviation of the correlations with PC1 over their mean, and its least share
 EVEN, SIZE_SHARE = 0.35, 0.3
 COUNTED, FEW_DEPTHS = 100, 6  # largest whole number, and rows, from which sums of counts are looked at
-MOST_EXCLUDED, LISTED_PAIRS = 5, 100  # related rows in a remedy, pairs in the evidence
 COINCIDE = 0.95  # share of the rows in which labels agree
 NO_MEASURES = ("identifier", "counter", "time", "code", "place", "weight")
 FEWEST_THINGS = 4  # in a matrix that is symmetric by no coincidence
@@ -213,40 +211,6 @@ def identifier(e: Evidence) -> Iterator[Finding]:
                 LEAVE_OUT,
                 {"column": e.names[j], "role": role.role, "component": followed[0] + 1 if followed else None},
             )
-
-
-def relatives(e: Evidence) -> Iterator[Finding]:
-    """Find pairs of individuals that are related, by their genotypes."""
-    rows = e.rows
-    if not e.genotypes or rows is None or not isinstance(getattr(rows, "values", None), np.ndarray):
-        return
-    calls, table = rows.in_memory(), rows.table
-    if table is not None and table.genome is not None and table.feature_names is not None:
-        indices = [table.genome.places.get(name, 0) for name in table.feature_names]
-        autosomes = table.genome.autosomal[indices]
-        calls = calls[:, autosomes] if 0 < autosomes.sum() < len(autosomes) else calls
-    pairs = related(calls)
-    if not pairs:
-        return
-    names = rows.row_names or tuple(map(str, range(e.n)))
-
-    def said(pair: Pair) -> str:
-        return f"{names[pair.first]!r} and {names[pair.second]!r} ({pair.kinship:.2f}, {pair.degree})"
-
-    near = pairs[0].kinship >= FIRST_DEGREE
-    others = tuple(dict.fromkeys(names[pair.second] for pair in pairs))
-    which = f"exclude={','.join(others)!r}" if len(others) <= MOST_EXCLUDED else "exclude"
-    listing = [
-        {"first": names[pair.first], "second": names[pair.second], "kinship": pair.kinship}
-        for pair in pairs[:LISTED_PAIRS]
-    ]
-    yield Finding(
-        *("related-rows", "serious" if near else "note"),
-        f"{counted(len(pairs), 'pair')} of rows {'is' if len(pairs) == 1 else 'are'} related: "
-        f"{first_few(pairs, said)}. Relatives can be a component by themselves.",
-        f"Fit without one of each pair ({which}), and map it with the others' model.",
-        {"pairs": listing, "count": len(pairs)},
-    )
 
 
 def zeros(e: Evidence) -> Iterator[Finding]:
@@ -615,7 +579,7 @@ def _groups(labels: Any) -> IntArray:
 
 CHECKS: tuple[Check, ...] = (
     *(symmetric, units, kernel_width, no_signal, one_row, identifier, confounded),
-    *(imputed, few_rows, not_separated, arch, size, zeros, ties, row_order, relatives),
+    *(imputed, few_rows, not_separated, arch, size, zeros, ties, row_order),
 )
 
 
