@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import progress
@@ -22,19 +20,14 @@ from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray, Seed
 from gramian.engine.linear import factors
 from gramian.engine.solving import require_memory
-from gramian.errors import DataError, GramianWarning, InputTypeError, ignoring
+from gramian.errors import DataError, InputTypeError
 from gramian.models.inputs import generators
 from gramian.models.pca.estimator import PCA
-from gramian.models.pca.missing import rows_as_fitted
-from gramian.models.pca.tables import scores_and_squares
-from gramian.statistics.candidates import data_frame
 from gramian.statistics.components import column_names, component_names
 from gramian.statistics.sampling import POWERS, grouped, named_group, reaches, separable
-from gramian.tables.as_rows import as_rows
 from gramian.tables.rows import Rows
 
 TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction
-DRAWS = 100  # of a replicate, until every column has an observed entry
 LEAST = 1e-13  # ratio of a variance to the total that logarithms are taken of
 SMALLEST = 0.05  # of the normal standard error, below which none is believed
 ROWS = 10  # the fewest that give intervals
@@ -67,8 +60,6 @@ class Stability(Tabulated):
         ``turned`` in less than 5 % of the replicates, and there are rows enough for intervals.
     groups : tuple of range
         Components, counted from 0, by what the rows separate, as in ``sampling_`` of the model.
-    group_agreement : ndarray of shape (len(groups),)
-        Mean cosine of the largest principal angle between the span of a group and that in a replicate.
     next_separated : bool or None
         Whether the last component is separated from the first one that was left out, if that is known.
     n_resamples, n_samples : int
@@ -102,18 +93,11 @@ class Stability(Tabulated):
     turned: FloatArray
     separated: npt.NDArray[np.bool_]
     groups: tuple[range, ...]
-    group_agreement: FloatArray
     next_separated: bool | None
     n_resamples: int
     n_samples: int
     level: float
     feature_names: list[str]
-
-    @property
-    def certain_signs(self) -> Any:
-        """Which loadings have an interval, and one without 0; shape (k, d)."""
-        low, high = self.loading_intervals[..., 0], self.loading_intervals[..., 1]
-        return (low > 0) | (high < 0)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return, for each component, its name, variance and ratio with intervals, and its agreement.
@@ -126,23 +110,6 @@ class Stability(Tabulated):
         intervals = (*self.variance_intervals.T, self.ratios, *self.ratio_intervals.T, self.agreement)
         columns = (column.tolist() for column in (self.variances, *intervals))
         return list(zip(component_names(len(self.variances)), *columns, strict=True))
-
-    def to_frame(self) -> Any:
-        """Return the table as a pandas data frame with one row for each component.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The columns of :meth:`rows`, by component.
-
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed; :meth:`rows` does not need it.
-        """
-        names = ["component", "variance", "variance_low", "variance_high"]
-        names += ["ratio", "ratio_low", "ratio_high", "agreement"]
-        return data_frame(self.rows(), names).set_index("component")
 
     @property
     def answer(self) -> str:
@@ -165,18 +132,13 @@ class Stability(Tabulated):
                 f"of component j need more than 2 j rows, and at least {ROWS}."
             )
             together.update(without)
-        for group, agreement in zip(self.groups, self.group_agreement, strict=True):
+        for group in self.groups:
             following = group.stop == k and self.next_separated is False
             if len(group) > 1 or following:
                 together.update(group)
-                span = (
-                    ""
-                    if following
-                    else f" Their span agrees to {agreement:.2f} (1: the same in all samples)."
-                )
                 lines.append(
                     f"{named_group(group, following)} cannot be told apart by {self.n_samples:,} rows, so "
-                    f"that their loadings have no intervals.{span}"
+                    "that their loadings have no intervals."
                 )
         names = component_names(k)
         for j in sorted(set(np.flatnonzero(self.turned >= TURNED).tolist()) - together):
@@ -211,15 +173,14 @@ def stability(
 
     Each replicate draws as many rows as there are, with replacement, and computes the components of these
     rows, with columns scaled anew. Its components are matched with those of the model: by the largest
-    overlaps, then by sign, or by the best rotation where components of the model have equal variances. Where
-    the fit imputed values, each replicate imputes anew, with at most the components that imputed.
+    overlaps, then by sign, or by the best rotation where components of the model have equal variances.
 
     Parameters
     ----------
     model : fitted PCA
         Fitted to these rows.
     X : array-like of shape (n_samples, n_features)
-        The rows of the fit, in memory; missing entries may be filled in by :meth:`PCA.impute`.
+        The rows of the fit, in memory.
     n_resamples : int, default=200
         Number of replicates. Intervals of 95 % need 200 or more.
     level : float, default=0.95
@@ -237,7 +198,8 @@ def stability(
     InputTypeError
         For models other than PCA.
     DataError
-        If X has other variances than the rows of the fit, if the fit had weights, or rows cannot be used.
+        If X has other variances than the rows of the fit, if the fit had weights or imputed values, or rows
+        cannot be used.
     MemoryLimitError
         If the loadings of all replicates do not fit into the model's ``memory_limit``.
 
@@ -281,15 +243,13 @@ def stability(
     n_resamples = check_integer("n_resamples", n_resamples, 2, advice="200 are enough for intervals of 95 %.")
     level = check_number("level", level, above=0.0, below=1.0, advice="Use a coverage such as 0.95.")
     rows = model._new_rows(X)
-    replicates, observed, at_once, k = _resampling(model, rows, n_resamples)
-    n = rows.shape[0]
-    (values,), (total,), _, errors = replicates(np.ones((1, n)))
+    _require_complete(model, rows, n_resamples)
+    n, k = rows.shape[0], min(int(model.n_components_), int(model.rank_))
+    resampled = _Resampled(model, as_float64(dense(rows.in_memory())), k)
+    (values,), (total,), _, errors = resampled.replicates(np.ones((1, n)))
     _require_same_rows(model, values, n)
     P = as_float64(model.components_)[:k]
-    (rng,) = generators(random_state, 1)
-    drawn, drawn_errors, loadings = _replicated(
-        replicates, partial(_drawn, n, observed, rng), slices(n_resamples, at_once), P, _equal(model, k)
-    )
+    drawn, drawn_errors, loadings = _replicated(resampled, n_resamples, random_state, P, _equal(model, k))
     off = drawn - _scales(values, total)
     # Replicates without the one row that makes a variance state far too small an error.
     halves = np.minimum(errors[:, 0] * _reach(off / drawn_errors, level), 2 * _reach(off, level))
@@ -320,7 +280,6 @@ def stability(
         turned=turned,
         separated=separated,
         groups=runs,
-        group_agreement=np.array([_agreement(loadings, P, slice(run.start, run.stop)) for run in runs]),
         next_separated=next_separated,
         n_resamples=n_resamples,
         n_samples=n,
@@ -335,13 +294,19 @@ def stability(
 Replicates = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
-def _resampling(
-    model: PCA, rows: Rows, n_resamples: int
-) -> tuple[Callable[[FloatArray], Replicates], Any, int, int]:
-    """Return what computes replicates, which entries are observed, and how many replicates and components.
-
-    Of complete rows the entries are None. The replicates are those that are computed at once.
-    """
+def _require_complete(model: PCA, rows: Rows, n_resamples: int) -> None:
+    """Refuse fits that imputed values or had weights, rows with holes, and loadings beyond the limit."""
+    if model.imputed_ is not None:
+        raise DataError(
+            "This model imputed missing values, which stability does not support: replicates of filled rows "
+            "would vary too little.",
+            'Fit the complete rows, with missing="drop-rows".',
+        )
+    if vars(model).get("_unequal", False):
+        raise DataError(
+            "This model was fitted with sample weights, which stability does not support. Fit it without "
+            "them, or on a table that repeats each row as often as it counts."
+        )
     k, (n, d) = min(int(model.n_components_), int(model.rank_)), rows.shape
     require_memory(
         f"{n_resamples} replicates of {k} x {d:,} loadings and {n:,} rows",
@@ -349,16 +314,7 @@ def _resampling(
         memory_limit_bytes(model.memory_limit),
         "Use fewer components, or a sample of the rows.",
     )
-    if model.imputed_ is None:
-        rows.require_finite()
-        resampled = _Resampled(model, as_float64(dense(rows.in_memory())), k)
-        p = int(resampled.rows.shape[1])
-        return resampled.replicates, None, max(1, STACK // (8 * (4 * n * p + 2 * min(n, p) ** 2))), k
-    k = min(k, model.imputed_.n_components or k)
-    X = as_float64(rows_as_fitted(model, rows).in_memory()).copy()
-    X[model.imputed_.rows, model.imputed_.columns] = np.nan
-    options = {"n_components": k, "max_rmse": None, "whiten": False, "missing": model._missing_method}
-    return partial(_imputed_anew, clone(model).set_params(**options), X, k), ~np.isnan(X), 1, k
+    rows.require_finite()
 
 
 class _Resampled:
@@ -453,56 +409,23 @@ class _Resampled:
         return np.where((deviations > 0) & (divisor > 0), divisor / self.metric, np.inf)
 
 
-def _imputed_anew(unfitted: PCA, rows: FloatArray, k: int, counts: FloatArray) -> Replicates:
-    """Return the components of one replicate of rows with holes; their squares are expected ones."""
-    (counts,) = counts
-    with ignoring(GramianWarning):
-        model = clone(unfitted).fit(rows, sample_weight=counts)
-    X = rows if model._maps_holes else model.impute(rows)
-    scores, squares, spread = scores_and_squares(model, as_rows(X, check_finite=False), k)
-    values, total = as_float64(model.explained_variance_), float(model.total_variance_)
-    unit = total or 1.0
-    ratios = (scores**2 + spread) / np.maximum(values, LEAST * unit)
-    of_odds = (ratios - squares[:, None] / unit) / np.maximum(1.0 - values / unit, LEAST)
-    errors = [np.sqrt(counts @ deviation**2) / counts.sum() for deviation in (ratios - 1.0, of_odds)]
-    least = SMALLEST * math.sqrt(2.0 / counts.sum())
-    directions = as_float64(model.components_)[None]
-    return values[None], np.array([total]), directions, np.maximum(errors, least)[:, None]
-
-
 def _replicated(
-    replicates: Callable[[FloatArray], Replicates],
-    draw: Callable[[], FloatArray],
-    chunks: list[slice],
-    P: FloatArray,
-    equal: list[Any],
+    resampled: _Resampled, count: int, random_state: Seed, P: FloatArray, equal: list[Any]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return scales of variances and ratios of replicates, their errors, and directions as in the model."""
-    count = chunks[-1].stop
+    (rng,), (n, p) = generators(random_state, 1), resampled.rows.shape
     scales, errors = np.empty((2, count, 2, len(P)))
     loadings = np.empty((count, *P.shape))
     with progress.shows_progress("stability"):
-        for chunk in chunks:
+        for chunk in slices(count, max(1, STACK // (8 * (4 * n * p + 2 * min(n, p) ** 2)))):
             progress.report(f"replicate {chunk.start + 1} of {count}", "replicate", chunk.start, count)
-            counts = np.array([draw() for _ in range(chunk.start, chunk.stop)])
-            variances, totals, directions, several = replicates(counts)
+            drawn = [rng.integers(n, size=n) for _ in range(chunk.start, chunk.stop)]
+            counts = np.array([np.bincount(rows, minlength=n) for rows in drawn], dtype=np.float64)
+            variances, totals, directions, several = resampled.replicates(counts)
             scales[chunk] = np.moveaxis(_scales(variances, totals[:, None]), 0, 1)
             errors[chunk] = np.moveaxis(several, 0, 1)
             loadings[chunk] = [_aligned(direction, P, equal) for direction in directions]
     return scales, errors, loadings
-
-
-def _drawn(n: int, observed: Any, rng: np.random.Generator) -> FloatArray:
-    """Return how often each row is in a replicate, in which every column has an observed entry."""
-    for _ in range(DRAWS):
-        counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-        if observed is None or (counts @ observed > 0).all():
-            return counts
-    least = int(observed.sum(axis=0).min())
-    raise DataError(
-        f"A column has {counted(least, 'observed entry', 'observed entries')}, so that samples of the "
-        "rows leave it without any. Leave out columns with few observed entries."
-    )
 
 
 def _stated(n: int, k: int) -> int:
@@ -553,11 +476,6 @@ def _ranges(centers: FloatArray, halves: FloatArray, reach: IntArray) -> FloatAr
 
 
 def _require_same_rows(model: PCA, values: FloatArray, n: int) -> None:
-    if vars(model).get("_unequal", False):
-        raise DataError(
-            "This model was fitted with sample weights, which stability does not support. Fit it without "
-            "them, or on a table that repeats each row as often as it counts."
-        )
     expected = as_float64(model.explained_variance_)[: values.size]
     gap, largest = np.abs(values - expected).max(initial=0.0), expected.max(initial=0.0)
     if n != int(model.n_samples_) or gap > SAME * largest:
@@ -590,8 +508,3 @@ def _aligned(directions: FloatArray, P: FloatArray, groups: list[Any]) -> FloatA
         U, _, Vt = np.linalg.svd(overlaps[np.ix_(group, partner[group])])
         result[group] = (U @ Vt) @ directions[partner[group]]
     return result
-
-
-def _agreement(loadings: FloatArray, P: FloatArray, some: slice) -> float:
-    overlaps = np.einsum("id,bjd->bij", P[some], loadings[:, some])
-    return float(np.linalg.svd(overlaps, compute_uv=False)[:, -1].mean())
