@@ -22,7 +22,6 @@ def test_routes_arithmetic_and_machines_change_nothing_beyond_the_bounds():
     for other in fits[1:]:
         result = gramian.compare(fits[0], other)
         assert result.explained
-        assert result.within(1e-6)
         assert result.sentences()[0].startswith("The result is the same")
 
 
@@ -38,7 +37,6 @@ def test_numbers_are_those_of_the_definition():
     expected = (new.explained_variance_ - old.explained_variance_) / old.explained_variance_[0]
     assert [m.new for m in result.matches] == [(0,), (1,), (2,), (3,)]
     assert result.changes == pytest.approx(expected, rel=1e-12)
-    assert result.within(result.largest_change) == (result.largest_angle <= result.largest_change)
     assert "beyond the error bounds" in str(result)
     assert result._repr_html_().count("<tr>") == 5
 
@@ -52,9 +50,6 @@ def test_signs_and_order_are_matched():
     overlaps = np.abs(old.components_ @ new.components_.T)
     assert all(overlaps[i, j] > 0.7 for i, j in partner.items())
     assert partner[0] == 2
-    said = " ".join(result.sentences())
-    assert "PC1 is now PC3" in said
-    assert "The sign changed: PC1" in said
 
 
 def test_equal_components_are_compared_as_a_subspace():
@@ -74,12 +69,12 @@ def test_equal_components_are_compared_as_a_subspace():
     assert "do not bound the direction of PC1" in str(half)
 
 
-def test_columns_are_matched_by_name():
+def test_columns_are_the_same():
     frame = pd.DataFrame(X, columns=NAMES)
-    old, new = PCA(3).fit(frame), PCA(3).fit(frame[NAMES[::-1]])
-    result = gramian.compare(old, new)
-    assert result.explained
-    assert "names match them" in result.notes[0]
+    old = PCA(3).fit(frame)
+    assert gramian.compare(old, PCA(3).fit(X)).explained
+    with pytest.raises(gramian.errors.DataError, match="The order of the columns differs"):
+        gramian.compare(old, PCA(3).fit(frame[NAMES[::-1]]))
     with pytest.raises(gramian.errors.DataError, match="The new model lacks the columns"):
         gramian.compare(old, PCA(3).fit(frame.rename(columns={"a": "z"})))
 

@@ -32,15 +32,12 @@ class MatchedComponents:
         Principal angles between the subspaces in radians, largest first.
     angle_bound : float
         Largest angle that the error bounds of both fits explain, in radians.
-    flipped : bool
-        Whether the direction of a single component has the other sign.
     """
 
     old: tuple[int, ...]
     new: tuple[int, ...]
     angles: FloatArray
     angle_bound: float
-    flipped: bool
 
     @property
     def angle(self) -> float:
@@ -61,7 +58,7 @@ class Comparison(Tabulated):
     value_bounds : ndarray of shape (k,)
         Sums of the error radii of both.
     notes : tuple of str
-        What else differs: rows, parameters, order of columns, number of components.
+        What else differs: the number of rows, and of components.
 
     Examples
     --------
@@ -103,21 +100,6 @@ class Comparison(Tabulated):
         values = np.abs(self.new_values - self.old_values) <= self.value_bounds
         return bool(values.all()) and all(match.angle <= match.angle_bound for match in self.matches)
 
-    def within(self, tol: float) -> bool:
-        """Return whether no change exceeds a tolerance.
-
-        Parameters
-        ----------
-        tol : float
-            For changes of variances relative to the largest, and for angles in radians.
-
-        Returns
-        -------
-        bool
-            Whether all changes are at most ``tol``.
-        """
-        return max(self.largest_change, self.largest_angle) <= tol
-
     def rows(self) -> Iterator[tuple[str, str, float, float, float, bool, float, bool]]:
         """Yield a row for each component.
 
@@ -150,13 +132,8 @@ class Comparison(Tabulated):
             f"({counted(len(self.old_values), 'component')}).",
         ]
         names = component_names(1 + max(max(match.old + match.new) for match in self.matches))
-        single = [(match.old[0], match.new[0]) for match in self.matches if len(match.old) == 1]
-        moved = [f"{names[a]} is now {names[b]}" for a, b in single if a != b]
-        flipped = [names[match.new[0]] for match in self.matches if match.flipped]
         spans = [" and ".join(names[j] for j in match.old) for match in self.matches if len(match.old) > 1]
         free = [names[j] for match in self.matches if match.angle_bound >= np.pi / 2 for j in match.old]
-        lines += [f"The order changed: {', '.join(moved)}."] if moved else []
-        lines += [f"The sign changed: {', '.join(flipped)}."] if flipped else []
         lines += [f"Compared as a subspace, because their variances are too close: {span}." for span in spans]
         unbound = f"The certificates do not bound the direction of {', '.join(free)}: any angle is possible."
         return [*lines, *([unbound] if free else []), *self.notes]
@@ -177,7 +154,6 @@ def compare(old: Any, new: Any) -> Comparison:
 
     Components are matched by their directions, whatever their order and signs. Those that one of the models
     cannot tell apart, because their variances are equal within its error bounds, are compared as a subspace.
-    Columns are matched by name where both models have names.
 
     Parameters
     ----------
@@ -218,7 +194,8 @@ def compare(old: Any, new: Any) -> Comparison:
     False
     """
     old, new = (_pca(model) for model in (old, new))
-    order, notes = _columns(old, new)
+    notes = list[str]()
+    _require_same_columns(old, new)
     for name in SETTINGS:
         before, after = getattr(old, name, None), getattr(new, name, None)
         if not np.array_equal(before, after):  # type: ignore[arg-type]
@@ -231,15 +208,8 @@ def compare(old: Any, new: Any) -> Comparison:
     rows = [int(model.n_samples_) for model in (old, new)]
     if rows[0] != rows[1]:
         notes.append(f"The fits have {rows[0]:,} and {rows[1]:,} rows.")
-    before, after = (model.get_params(deep=False) for model in (old, new))
-    changed = [
-        f"{key} {before[key]!r} is now {after[key]!r}"
-        for key in before
-        if key not in (*SETTINGS, "n_components") and key in after and repr(before[key]) != repr(after[key])
-    ]
-    notes += [f"Parameters differ: {', '.join(changed)}."] if changed else []
     P = as_float64(old.components_)[: ranks[0]]
-    Q = as_float64(new.components_)[: ranks[1]][:, order]
+    Q = as_float64(new.components_)[: ranks[1]]
     # Of the larger model the components that the smaller one has, which need not be its first ones.
     matched, partners = linear_sum_assignment(-((P @ Q.T) ** 2))
     first, second = old.certificate_.directions, new.certificate_.directions
@@ -248,8 +218,7 @@ def compare(old: Any, new: Any) -> Comparison:
         i, j = np.sort(matched[group]), np.sort(partners[group])
         room = _explained_angle(first, i) + _explained_angle(second, j)
         angles = subspace_angles(P[i].T, Q[j].T)
-        flipped = len(group) == 1 and float(P[i[0]] @ Q[j[0]]) < 0
-        matches.append(MatchedComponents(tuple(i.tolist()), tuple(j.tolist()), angles, room, flipped))
+        matches.append(MatchedComponents(tuple(i.tolist()), tuple(j.tolist()), angles, room))
     every, their = ([j for match in matches for j in getattr(match, side)] for side in ("old", "new"))
     values = as_float64(old.explained_variance_)[every], as_float64(new.explained_variance_)[their]
     return Comparison(tuple(matches), *values, _radii(old, every) + _radii(new, their), tuple(notes))
@@ -269,21 +238,16 @@ def _pca(model: Any) -> Any:
     return model
 
 
-def _columns(old: Any, new: Any) -> tuple[Any, list[str]]:
-    """Return where the columns of the old model are in the new one, and what is to say about it."""
-    d = int(old.n_features_in_)
-    if d != int(new.n_features_in_):
-        why = f"The models have {d:,} and {int(new.n_features_in_):,} columns, which cannot be compared."
+def _require_same_columns(old: Any, new: Any) -> None:
+    d, after = int(old.n_features_in_), int(new.n_features_in_)
+    if d != after:
+        why = f"The models have {d:,} and {after:,} columns, which cannot be compared."
         raise DataError(why, "Fit both on the same columns.")
-    before, after = map(names_of, (old, new))
-    if before is None or after is None or before == after:
-        return np.arange(d), []
-    missing = sorted(set(before) - set(after))
-    if missing or len(set(after)) != d:
-        lacks = f"The new model lacks the columns {listed(missing)}."
-        raise DataError(lacks if missing else "Column names that differ in order must be unique.")
-    index = {name: j for j, name in enumerate(after)}
-    return np.array([index[name] for name in before]), ["The order of the columns changed; names match them."]
+    first, second = names_of(old), names_of(new)
+    if first is not None and second is not None and first != second:
+        missing = sorted(set(first) - set(second))
+        lacks = f"The new model lacks the columns {listed(missing)}." if missing else ""
+        raise DataError(lacks or "The order of the columns differs.", "Fit both on the same columns.")
 
 
 def _groups(first: DirectionBounds, second: DirectionBounds, matched: Any, partners: Any) -> list[Any]:

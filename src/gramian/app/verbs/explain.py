@@ -218,7 +218,7 @@ def compare(old: verb.Model, new: verb.Model, *, tol: float | None = None) -> ve
     if tol is not None:
         check_number("tol", tol, least=0.0, advice="0 allows no difference at all.")
     result = compare(old, new)
-    within = tol is None or result.within(tol)
+    within = tol is None or max(result.largest_change, result.largest_angle) <= tol
     facts = payload(result, "explained", "largest_change", "largest_angle") | {
         "within_tolerance": within,
         "sentences": result.sentences(),
