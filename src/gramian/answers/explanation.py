@@ -164,7 +164,7 @@ class Explanation(Tabulated):
         return result | ({"p_adjusted": self.p_adjusted} if groups else {})
 
 
-def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units: Any = None) -> Explanation:
+def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None) -> Explanation:
     """Explain why a row is unusual, or what tells some rows from others.
 
     Parameters
@@ -179,9 +179,6 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units
         By default the row that is largest relative to its limits.
     versus : as subset, optional
         The rows to compare with, by default all others.
-    units : array-like of shape (n_samples,), optional
-        What was measured several times, such as a subject: the means of its rows are tested, because
-        repeated rows are not independent.
 
     Returns
     -------
@@ -237,10 +234,7 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units
     if chosen.sum() == 1 and versus is None:
         watch = monitor_of(fitted, X)
         return _explained_row(watch, watch.statistics(X, rows="auto").columns, data, near[0], far, notes)
-    units = None if units is None else np.asarray(units)
-    if units is not None and units.shape != (n,):
-        raise ParameterError("units", allowed=f"has shape {units.shape}, but X has {counted(n, 'row')}")
-    return _explained_groups(fitted, data, near, far, units, notes)
+    return _explained_groups(fitted, data, near, far, notes)
 
 
 # ------------------------------------------------------------------ which rows
@@ -390,7 +384,6 @@ def _explained_groups(
     data: Rows,
     near: npt.NDArray[np.intp],
     far: npt.NDArray[np.intp],
-    units: npt.NDArray[Any] | None,
     notes: list[str],
 ) -> Explanation:
     names, d = column_names(model), data.shape[1]
@@ -401,9 +394,6 @@ def _explained_groups(
         value = float(contributions.sum())
     else:
         notes = [*notes, "The columns of a kernel PCA have no contributions to its scores: they are tested."]
-    if units is not None:
-        first, second = _averaged(first, units[near]), _averaged(second, units[far])
-        notes = [*notes, f"Tested are the means of {len(first)} and {len(second)} units."]
     with np.errstate(invalid="ignore", divide="ignore"):
         test = stats.ttest_ind(first, second, axis=0, equal_var=False, nan_policy="omit")
         interval = test.confidence_interval(0.95)
@@ -436,9 +426,3 @@ def _along(model: Any, first: FloatArray, second: FloatArray) -> FloatArray:
     w = np.linalg.lstsq(within, directions @ difference, rcond=1e-10)[0]
     size = float(np.sqrt(max(w @ within @ w, 0.0)))
     return np.asarray(difference * ((w / size) @ directions)) if size > 0 else np.zeros(len(difference))
-
-
-def _averaged(values: FloatArray, units: npt.NDArray[Any]) -> FloatArray:
-    """Return the mean of the rows of each unit."""
-    _, which = np.unique(units.astype(np.str_), return_inverse=True)
-    return np.stack([np.nanmean(values[which == unit], axis=0) for unit in range(which.max() + 1)])
