@@ -30,7 +30,7 @@ MODELS = (
     NYSTROEM,
     FEATURES,
     Whitener(),
-    Whitener("cholesky", regularization=0.1),
+    Whitener(regularization=0.1),
 )
 
 

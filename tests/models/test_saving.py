@@ -152,7 +152,7 @@ OF_COLUMNS = np.arange(1.0, 9.0)
 OTHERS = {
     **{
         f"{method}, {rule}": gramian.Whitener(method, regularization=rule)
-        for method, rule in product(("zca", "pca", "zca-cor", "pca-cor", "cholesky"), (None, 0.1, "oas"))
+        for method, rule in product(("zca", "pca", "zca-cor", "pca-cor"), (None, 0.1, "ledoit-wolf"))
     },
     "weights": PCA(2, scale=OF_COLUMNS, feature_weight=OF_COLUMNS.tolist()),
     "series": PCA(2, scale=pd.Series(OF_COLUMNS)),
@@ -301,7 +301,7 @@ def mutated():
         PCA(3, scale="unit", whiten=True).fit(frame),
         KernelPCA(3, kernel="rbf", preimage="ridge").fit(X),
         KernelPCA(2, kernel="precomputed", repair="clip").fit(X @ X.T - 5 * np.eye(30)),
-        gramian.Whitener(n_components=3, regularization="oas").fit(X),
+        gramian.Whitener(n_components=3, regularization="ledoit-wolf").fit(X),
         gramian.RandomFourierMap(21, random_state=0).fit(X),
         gramian.PolynomialMap(2).fit(X),
         gramian.Monitor(PCA(3), alpha=0.2).fit(X),

@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # whose parts are imported when they are first used
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,9 +20,8 @@ from gramian.core import arrays
 from gramian.core.arrays import as_float64, from_numpy
 from gramian.core.checks import check_choice, check_number, slices
 from gramian.core.progress import shows_progress
-from gramian.core.records import POSITIVE, FloatArray, ModelKind, Plan, RealArray, Seed, Spectrum
+from gramian.core.records import POSITIVE, FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.engine.centered import CenteredRows
-from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.errors import DataError, ParameterError
 from gramian.models import fitted, inputs, saving
 from gramian.models.pca.estimator import PCA
@@ -34,65 +32,28 @@ from gramian.tables.as_rows import as_rows, weighted
 from gramian.tables.device import sent_to
 from gramian.tables.rows import Block, Rows
 
-METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")
-SHRINKAGE = ("ledoit-wolf", "oas")
+METHODS = ("pca", "zca", "zca-cor", "pca-cor")
+SHRINKAGE = "ledoit-wolf"
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of sums that would be 0 or 1
 COLUMNS = 4096  # of the directions worked on at a time
 
 
-# ------------------------------------------------- what scores are divided by
-
-
-def shrinkage_intensity(rule: str, n: float, d: int, squares: float, fourth: float) -> float:
+def shrinkage_intensity(view: CenteredRows) -> float:
     """Return the weight of ``mu I`` in a shrunk covariance ``(1 - weight) S + weight mu I``, mu = trace(S)/d.
-
-    The same number as ``sklearn.covariance`` finds from the rows, here from sums over the centred rows c,
-    none of which needs a (d, d) matrix; ``t`` is the sum of ``||c||^2``.
-
-    Parameters
-    ----------
-    rule : {"ledoit-wolf", "oas"}
-    n, d : float, int
-        Rows, or the sum of their weights, and columns.
-    squares : float
-        Squared Frobenius norm of ``C.T C``, which is that of ``C C.T``, over ``t^2``.
-    fourth : float
-        Sum of ``||c||^4`` over ``t^2``, both weighted; used by Ledoit and Wolf only.
 
     References
     ----------
-    Ledoit and Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices. Chen,
-    Wiesel, Eldar and Hero (2010), Shrinkage algorithms for MMSE covariance estimation, equation 23, without
-    its terms in 2 / d, as scikit-learn has it.
-
-    Examples
-    --------
-    >>> round(shrinkage_intensity("oas", n=10, d=2, squares=0.75, fourth=0.0), 4)
-    0.6364
+    Ledoit and Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices.
     """
-    # What S has beyond a multiple of the identity of the same trace.
-    beyond = squares - 1.0 / d
-    if d == 1:
-        return 0.0
-    if beyond <= 0:
-        return 1.0
-    if rule == "oas":
-        return min((squares + 1.0) / ((n + 1) * beyond), 1.0)
-    return min(max((fourth - squares / n) / beyond, 0.0), 1.0)
+    from sklearn.covariance import ledoit_wolf_shrinkage
 
-
-def _sum_of_squares(spectrum: Spectrum, view: CenteredRows) -> float:
-    """Sum of the squares of all eigenvalues, over the square of their sum."""
-    values = np.concatenate([spectrum.values, spectrum.rest])
-    n, d = view.rows.shape
-    if spectrum.complete and values.size >= min(n, d):
-        values = values / values.sum()
-        return float(values @ values)
-    A = (GramOperator if n < d else CovarianceOperator)(view).dense()
-    xp = arrays.namespace(A)
-    A = A / float(xp.linalg.trace(A))
-    return float(xp.sum(A * A))
+    if view.rows.weights is not None:
+        hint = "Give a number, or no weights."
+        raise ParameterError("regularization", SHRINKAGE, "needs rows of equal weight", hint)
+    C = as_float64(replace(view, rows=view.rows.here()).block(slice(None), slice(None)))
+    top = float(np.abs(C).max(initial=0.0))
+    return float(ledoit_wolf_shrinkage(C / top, assume_centered=True)) if top > 0 else 0.0
 
 
 # ------------------------------------------------------------- roots of matrices
@@ -145,41 +106,6 @@ def orthonormal_rows(directions: Any) -> Any:
     return arrays.namespace(directions).concat(turned, axis=1)
 
 
-def triangular_root(
-    directions: FloatArray, deviations: FloatArray, rest: float, correction: FloatArray | None
-) -> FloatArray:
-    """Return the upper triangular W of positive diagonal with ``W.T W = S^-1``.
-
-    ``L = W.T`` is the Cholesky factor of ``S^-1 = L L.T``. S is never formed: W is the inverse of R in
-    ``M = R Q``, where ``S = M M.T``.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (k, d)
-        Orthonormal rows.
-    deviations : ndarray of shape (k,)
-        Square roots of the variances along them, all positive.
-    rest : float
-        Square root of the variance along every other direction; positive where k < d.
-    correction : ndarray of shape (k, k) or None
-        As of :class:`Whitening`; None where k < d.
-    """
-    k, d = directions.shape
-    top = max(float(deviations.max()), rest)
-    root = deviations / top
-    if k == d:
-        back = np.diag(root) if correction is None else np.linalg.inv(correction) * root[:, None]
-        # Not the transpose: what rounding has left of orthogonality would be divided by small deviations.
-        M = np.linalg.solve(directions, back)
-    else:
-        least = rest / top
-        beyond = np.sqrt(np.maximum(root**2 - least**2, 0.0))
-        M = np.hstack([directions.T * beyond, least * np.eye(d)])
-    R = scipy.linalg.rq(M, mode="economic")[0]
-    R = R * np.where(np.diag(R) < 0, -1.0, 1.0)
-    return np.asarray(scipy.linalg.solve_triangular(R, np.eye(d)) / top)
-
-
 # ---------- the map, as two thin products: no matrix of the order of the columns is made
 
 LEAST_ROWS = 128  # in a block, so that reading the directions costs less than multiplying by them
@@ -188,37 +114,12 @@ NEAR_ONE = 30  # powers of two by which data may be off before it is scaled
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """What one pass over the fitted rows found.
-
-    Attributes
-    ----------
-    means : ndarray of shape (d,)
-        What the column means had left, in units of the data; already taken off the other sums.
-    squares : ndarray of shape (d,)
-        Sums of squares of the centred columns, in squared units of the data.
-    fourth : float
-        Sum of ``||c||^4`` over the centred (scaled) rows, over the square of the sum of ``||c||^2``.
-    products : ndarray of shape (k, k)
-        ``Z.T Z`` for the scores Z over their deviations, uncorrected; zeros where it was not wanted.
-    scores : array of shape (n, k) or None
-        Scores, in units of the map's own, where they were to be kept.
-    """
-
-    means: FloatArray
-    squares: FloatArray
-    fourth: float
-    products: FloatArray
-    scores: Any
-
-
-@dataclass(frozen=True, eq=False)
 class Whitening:
     """The affine map ``z = W (x - center)`` in both directions.
 
     With U the directions, v the squared deviations, K the correction and c = (x - center) / divisor, W c is
     ``K diag(v)^-1/2 U c``; turned back into columns ``U.T K diag(v)^-1/2 U c``, to which ``c - U.T U c`` over
-    ``rest`` is added; or the triangle times c.
+    ``rest`` is added.
 
     Parameters
     ----------
@@ -236,8 +137,6 @@ class Whitening:
         Inverse square root of the covariance that the divided scores were measured to have.
     turned : bool
         Whether whitened scores are turned back into columns (ZCA).
-    triangle : ndarray of shape (d, d) or None
-        W itself, where it is triangular.
     """
 
     directions: Any
@@ -247,7 +146,6 @@ class Whitening:
     rest: float = 0.0
     correction: FloatArray | None = None
     turned: bool = False
-    triangle: FloatArray | None = None
 
     @cached_property
     def _unit(self) -> int:
@@ -273,7 +171,7 @@ class Whitening:
 
     def centered(self, rows: Rows) -> CenteredRows:
         """Return rows as the map centres and scales them."""
-        double = self.triangle is not None or self.directions.shape[0] * rows.shape[1] <= DOUBLE_BELOW
+        double = self.directions.shape[0] * rows.shape[1] <= DOUBLE_BELOW
         divisor = np.full(len(self.center), 2.0**self._unit) if self._unit else self.divisor
         return CenteredRows(rows, self.center, divisor, np.zeros(1), 0.0, double=double)
 
@@ -295,12 +193,12 @@ class Whitening:
             For NaN and infinity, and where a result is beyond the range of the dtype.
         """
         view = self.centered(rows)
-        factors = self._factors(view)
+        directions, core = self._factors(view)
 
         def whiten(block: Block) -> Any:
             C = view.block(block.rows, slice(None))
-            S = C @ factors[0].T if scores is None else scores[block.rows, :]
-            Z = arrays.to_dtype(self._whitened(C, S, factors), rows.dtype)
+            S = C @ directions.T if scores is None else scores[block.rows, :]
+            Z = arrays.to_dtype(self._whitened(C, S, directions, core), rows.dtype)
             if not bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(Z)))):
                 rows.require_finite()
                 why = f"Whitened values of a row far from the fitted rows exceed what {rows.dtype} can hold."
@@ -313,21 +211,16 @@ class Whitening:
     def _factors(self, view: CenteredRows) -> tuple[Any, Any]:
         """What centred rows, and then their scores, are multiplied by."""
         like = view.rows.like
-        if self.triangle is not None:
-            return from_numpy(np.ldexp(self.triangle, self._unit), like), None
         directions = np.ascontiguousarray(arrays.to_numpy(self.directions), dtype=view.arithmetic)
         return from_numpy(directions, like), from_numpy(self._core, like)
 
-    def _whitened(self, C: Any, S: Any, factors: tuple[Any, Any]) -> Any:
-        first, core = factors
-        if core is None:
-            return S
+    def _whitened(self, C: Any, S: Any, directions: Any, core: Any) -> Any:
         # The scores are few numbers beside the rows, and may be far from the range of float32.
         P = arrays.to_float64(S)
         P = P * core[None, :] if core.ndim == 1 else P @ core
         if not self.turned:
             return P
-        Z = arrays.to_dtype(P, arrays.numpy_dtype(first)) @ first
+        Z = arrays.to_dtype(P, arrays.numpy_dtype(directions)) @ directions
         return Z + arrays.to_float64(C) * self._outside if self.rest > 0 else Z
 
     # -------------------------------------------------------------------- back
@@ -350,21 +243,14 @@ class Whitening:
         def like(values: Any, kind: Any = np.float64) -> Any:
             return from_numpy(np.ascontiguousarray(values, dtype=kind), Z)
 
-        if self.triangle is not None:
-            root = scipy.linalg.solve_triangular(
-                np.ldexp(self.triangle, self._unit), np.eye(len(self.center))
-            )
-            X = arrays.to_float64(Z) @ like(root.T)
-        else:
-            directions = like(arrays.to_numpy(self.directions), dtype)
-            deviations = np.ldexp(self.deviations, -self._unit)
-            P = arrays.to_float64(Z @ directions.T) if self.turned else arrays.to_float64(Z)
-            if self.correction is not None:
-                P = P @ like(np.linalg.inv(self.correction))
-            rest = float(np.ldexp(self.rest, -self._unit))
-            inside = deviations - rest if self.turned else deviations
-            X = arrays.to_dtype(P * like(inside)[None, :], dtype) @ directions
-            X = X + arrays.to_float64(Z) * rest if self.turned and rest > 0 else X
+        directions = like(arrays.to_numpy(self.directions), dtype)
+        deviations, rest = np.ldexp(self.deviations, -self._unit), float(np.ldexp(self.rest, -self._unit))
+        P = arrays.to_float64(Z @ directions.T) if self.turned else arrays.to_float64(Z)
+        if self.correction is not None:
+            P = P @ like(np.linalg.inv(self.correction))
+        inside = deviations - rest if self.turned else deviations
+        X = arrays.to_dtype(P * like(inside)[None, :], dtype) @ directions
+        X = X + arrays.to_float64(Z) * rest if self.turned and rest > 0 else X
         X = arrays.to_dtype(X * like(self._unscaled, arrays.numpy_dtype(X))[None, :], dtype) + like(
             self.center, dtype
         )
@@ -379,7 +265,7 @@ class Whitening:
 
     # ----------------------------------------------------------- fitted rows
 
-    def measure(self, rows: Rows, *, scores: bool, keep: bool = False) -> Measured:
+    def measure(self, rows: Rows, *, scores: bool, keep: bool) -> tuple[FloatArray, FloatArray, Any]:
         """Go over the fitted rows once more, with the map as it stands.
 
         Parameters
@@ -389,11 +275,20 @@ class Whitening:
             Whether products of scores are wanted.
         keep : bool
             Whether the scores are kept for :meth:`apply`.
+
+        Returns
+        -------
+        means : ndarray of shape (d,)
+            What the column means had left, in units of the data; already taken off the others.
+        products : ndarray of shape (k, k)
+            ``Z.T Z`` for the scores Z over their deviations, uncorrected; zeros where it was not wanted.
+        scores : array of shape (n, k) or None
+            Scores, in units of the map's own, where they were to be kept.
         """
         n = rows.weight
         keep = keep and rows.keeps_scores
         inverse = inverse_deviations(np.ldexp(self.deviations, -self._unit))
-        (left, squares, norms, products), S = rows.map_reduce(
+        (left, products), S = rows.map_reduce(
             lambda block: self._sums(block, inverse, scores=scores, keep=keep),
             lambda first, other: ([a + b for a, b in zip(first[0], other[0], strict=True)], None),
         )
@@ -401,11 +296,7 @@ class Whitening:
         shift = as_float64(self.directions) @ left
         products = products - n * np.outer(shift * inverse, shift * inverse)
         kept = None if S is None else S - from_numpy(shift.astype(arrays.numpy_dtype(S)), S)[None, :]
-        unit = self._unscaled
-        with np.errstate(over="ignore", under="ignore"):
-            squares = np.maximum(squares - n * left * left, 0.0) * unit * unit
-        fourth = float(norms[1]) / float(norms[0]) ** 2 if norms[0] > 0 else 0.0
-        return Measured(left * unit, squares, fourth, products, kept)
+        return left * self._unscaled, products, kept
 
     def _sums(
         self, rows: Rows, inverse: FloatArray, *, scores: bool, keep: bool
@@ -426,19 +317,9 @@ class Whitening:
                 P = arrays.to_float64(S) * from_numpy(inverse, S)[None, :]
                 P = P if weights is None else P * xp.sqrt(from_numpy(weights, S))[:, None]
                 products = as_float64(P.T @ P)
-            C = C if weights is None else arrays.to_float64(C)
-
-            def column_sums(values: Any) -> FloatArray:
-                if weights is None:
-                    return as_float64(xp.sum(values, axis=0, **wide))
-                return as_float64(from_numpy(weights, values) @ values)
-
-            squares = C * C
-            norms = as_float64(xp.sum(squares, axis=1))
-            row_weights = np.ones(len(norms)) if weights is None else weights
-            powers = np.array([row_weights @ norms, row_weights @ (norms * norms)])
-            # Sums of columns, of their squares, of row norms to the 2nd and 4th power, of products of scores.
-            return [column_sums(C), column_sums(squares), powers, products], kept
+            if weights is None:
+                return [as_float64(xp.sum(C, axis=0, **wide)), products], kept
+            return [as_float64(from_numpy(weights, C) @ arrays.to_float64(C)), products], kept
 
         def share(draw: Iterator[slice]) -> tuple[list[Any], list[tuple[int, Any]]]:
             totals: list[Any] = []
@@ -460,12 +341,8 @@ class Whitening:
         made = sorted((block for _, kept in results for block in kept), key=itemgetter(0))
         return totals, xp.concat([block for _, block in made], axis=0)
 
-    # ------------------------------------------------------------ as matrices
-
     def matrix(self) -> FloatArray:
         """Return W of ``z = W (x - center)``, shape (k, d) or (d, d)."""
-        if self.triangle is not None:
-            return self.triangle
         U = as_float64(self.directions)
         inner = inverse_deviations(self.deviations)[:, None] * U
         inner = inner if self.correction is None else self.correction @ inner
@@ -474,24 +351,6 @@ class Whitening:
             if self.rest > 0:
                 inner = inner + (np.eye(U.shape[1]) - U.T @ U) / self.rest
         return inner if self.divisor is None else inner / self.divisor[None, :]
-
-    def cross_covariance(self, variances: FloatArray) -> FloatArray:
-        """Return the covariance of z with x, in units of the data, shape (k, d) or (d, d).
-
-        Parameters
-        ----------
-        variances : ndarray of shape (k,)
-            Variance of the fitted (scaled) data along each direction.
-        """
-        U = as_float64(self.directions)
-        with np.errstate(under="ignore"):
-            inner = (inverse_deviations(self.deviations) * variances)[:, None] * U
-        if self.triangle is not None:
-            inner = (self.triangle @ U.T) @ (variances[:, None] * U)
-        else:
-            inner = inner if self.correction is None else np.asarray(np.linalg.solve(self.correction, inner))
-            inner = U.T @ inner if self.turned else inner
-        return inner if self.divisor is None else inner * self._unscaled[None, :]
 
 
 # ------------------------------------------------------------------ the estimator
@@ -507,14 +366,12 @@ class WhitenerAttributes(fitted.Decomposer):
     explained_variance_ratio_: Annotated[FloatArray, "k", POSITIVE]
     regularized_eigenvalues_: Annotated[FloatArray, "k", POSITIVE]
     regularization_: float | None
-    variances_: Annotated[FloatArray, "d", POSITIVE]
     constant_features_: Annotated[npt.NDArray[np.intp], "_", POSITIVE]
     _center: Annotated[FloatArray, "d"]
     _divisor: Annotated[FloatArray | None, "d"]
     _deviations: Annotated[FloatArray, "k", POSITIVE]
     _rest: float
     _correction: Annotated[FloatArray | None, "c c"]
-    _triangle: Annotated[FloatArray | None, "d d"]
 
 
 @knows_names
@@ -529,28 +386,25 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
       whitened pictures still look like pictures;
     - ``"zca-cor"``: ``P^-1/2 V^-1/2``, P the correlation matrix and V the variances; of all white z the
       closest to the standardised columns, and the most correlated with them, summed over columns;
-    - ``"pca-cor"``: the same, as scores of PCA of the standardised columns;
-    - ``"cholesky"``: the upper triangular W of positive diagonal, the transpose of the Cholesky factor in
-      ``S^-1 = L L.T``: z_j depends on columns j, j + 1, ... only.
+    - ``"pca-cor"``: the same, as scores of PCA of the standardised columns.
 
-    Each is a rotation of each other. W is applied as two thin products and never formed, except for
-    ``"cholesky"``.
+    Each is a rotation of each other. W is applied as two thin products and never formed.
 
     Parameters
     ----------
-    method : {"zca", "pca", "zca-cor", "pca-cor", "cholesky"}, default="zca"
+    method : {"zca", "pca", "zca-cor", "pca-cor"}, default="zca"
         The whitening transform, as defined above.
     n_components : int, float, str or None, default=None
         Number of directions to whiten, largest variance first, as in :class:`PCA`; None means all
         ``min(n_samples - 1, n_features)``. z is 0 in all other directions, so that every direction of z is
-        either white or 0. Not supported for ``"cholesky"``.
-    regularization : float, "ledoit-wolf", "oas" or None, default=None
+        either white or 0.
+    regularization : float, "ledoit-wolf" or None, default=None
         None inverts the variances without regularization; directions at rounding level give 0, not noise. A
         number is added to every variance (squared units of the data; dimensionless for the -cor methods).
-        "ledoit-wolf" and "oas" shrink, ``(1 - s) L + s mu`` with mu the mean variance, and estimate the
-        intensity s. With all directions, "zca" and "cholesky" then divide the part of a row outside the
-        fitted directions by the square root of the added variance. A regularization at rounding level has
-        no effect.
+        "ledoit-wolf" shrinks, ``(1 - s) L + s mu`` with mu the mean variance, by the intensity s that
+        scikit-learn estimates from rows of equal weight in memory. With all directions "zca" then divides
+        the part of a row outside the fitted directions by the square root of the added variance. A
+        regularization at rounding level has no effect.
     ddof : int, default=1
         Variances divide by ``n_samples - ddof``, or the sum of the weights less ``ddof``.
     random_state : int, RandomState, Generator or None, default=0
@@ -575,8 +429,6 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         Scores are divided by the square root of these; 0 for a direction that is not used.
     regularization_ : float or None
         The added variance, or the intensity of the shrinkage.
-    variances_ : ndarray of shape (n_features,), float64
-        Variances of the columns.
     n_components_, rank_ : int
         Number of directions, and the number of those with variance above the rank tolerance.
     plan_, spectrum_, certificate_, constant_features_, column_means_
@@ -632,7 +484,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             The plan of the PCA that it needs.
         """
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
-        self._check(rows)
+        self._rule()
         return self._pca().plan(rows)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
@@ -655,8 +507,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         Raises
         ------
         DataError
-            NaN, infinity, sparse data, fewer than two rows; for ``"cholesky"`` without regularization, data
-            of less than full rank.
+            NaN, infinity, sparse data, fewer than two rows.
         ParameterError
             A parameter outside its range.
         """
@@ -682,100 +533,67 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             Whitened rows, as :meth:`transform` returns them.
         """
         with shows_progress("Whitener"):
-            rows, scores = self._fit(X, sample_weight, keep=self.method != "cholesky")
+            rows, scores = self._fit(X, sample_weight, keep=True)
         return self._mapped(rows, scores)
 
     def _pca(self) -> PCA:
         scale = "unit" if str(self.method).endswith("-cor") else None
         return PCA(self.n_components, scale=scale, ddof=self.ddof, random_state=self.random_state)
 
-    def _check(self, rows: Rows) -> float | str | None:
-        """Return the rule of regularization, once the parameters suit the rows."""
+    def _rule(self) -> float | str | None:
+        """Return the rule of regularization, once the parameters are those allowed."""
         check_choice("method", self.method, METHODS)
-        rule = self.regularization
-        if isinstance(rule, str):
-            check_choice("regularization", rule, SHRINKAGE)
-        elif rule is not None:
-            advice = (
-                "It is added to every variance. Give 'ledoit-wolf' or 'oas' to estimate it, or leave it out."
-            )
-            rule = check_number("regularization", rule, least=0.0, advice=advice) or None
-        if self.method != "cholesky":
-            return rule
-        if self.n_components is not None:
-            why = 'is not supported with method="cholesky", which gives a value for every column'
-            hint = 'Leave it out, or use method="zca" or "pca".'
-            raise ParameterError("n_components", self.n_components, why, hint)
-        if rows.shape[1] ** 2 > MOST_ENTRIES:
-            raise DataError(
-                f'method="cholesky" needs a matrix of {rows.shape[1]:,} x {rows.shape[1]:,} '
-                f"numbers, but at most {MOST_ENTRIES:,} are allowed.",
-                'Use method="zca" or "pca", which need no such matrix.',
-            )
-        if rule is None:
-            _require_full_rank(min(rows.shape[0] - 1, rows.shape[1]), rows.shape)
-        return rule
+        if isinstance(self.regularization, str):
+            return str(check_choice("regularization", self.regularization, (SHRINKAGE,)))
+        if self.regularization is None:
+            return None
+        advice = "It is added to every variance. Give 'ledoit-wolf' to estimate it, or leave it out."
+        return check_number("regularization", self.regularization, least=0.0, advice=advice) or None
 
     def _fit(self, X: Any, sample_weight: Any, *, keep: bool) -> tuple[Rows, Any]:
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
-        rule = self._check(rows)
+        rule = self._rule()
         pca = self._pca().fit(rows)
-        if self.method == "cholesky" and rule is None:
-            _require_full_rank(pca.rank_, rows.shape)
         inputs.store_features(self, X, rows)
         self._store_decomposition(pca, rows.repeats)
         mapping = self._whitening()
-        result = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
-        degrees = rows.weight - inputs.ddof_of(self.ddof, rows)
-        self.variances_ = result.squares / degrees
+        means, products, scores = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
         # Rounding of the mean shows where the variance is small.
-        self._center = mapping.center + result.means
+        self._center = mapping.center + means
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
         if rule is None:
-            rank = int((self._deviations > 0).sum())
+            rank, degrees = int((self._deviations > 0).sum()), rows.weight - inputs.ddof_of(self.ddof, rows)
             self.regularization_, self.regularized_eigenvalues_ = None, self.eigenvalues_
-            self._correction = correction_of(result.products / degrees, rank)
+            self._correction = correction_of(products / degrees, rank)
         else:
-            view, total = mapping.centered(rows), float(pca.total_variance_)
-            view = replace(view, weighted=rows.weights is not None)
-            rest = self._regularize(rule, total, view, result.fourth)
+            rest = self._regularize(rule, float(pca.total_variance_) / rows.shape[1], mapping.centered(rows))
             self._deviations = np.sqrt(self.regularized_eigenvalues_)
             if self.n_components is None and self.n_components_ < rows.shape[1] and not self._reduces:
                 self._rest = float(np.sqrt(rest))
-        if self.method == "cholesky":
-            if not (self._deviations > 0).all() or (self._rest == 0 and self.n_components_ < rows.shape[1]):
-                _require_full_rank(self.rank_, rows.shape)
-            self._triangle = triangular_root(
-                as_float64(self.components_), self._deviations, self._rest, self._correction
-            )
         fitted.on_device(self, rows.home)
-        return rows, result.scores
+        return rows, scores
 
-    def _regularize(self, rule: float | str, total: float, view: CenteredRows, fourth: float) -> float:
+    def _regularize(self, rule: float | str, mean: float, view: CenteredRows) -> float:
         """Set variances that have no zero among them, unless what was added is itself rounding.
 
         Parameters
         ----------
-        rule : float or {"ledoit-wolf", "oas"}
+        rule : float or "ledoit-wolf"
             What is added, or how it is estimated.
-        total : float
-            Sum of all variances.
+        mean : float
+            Of all variances.
         view : CenteredRows
             The fitted rows, centred.
-        fourth : float
-            As for :func:`shrinkage_intensity`.
 
         Returns
         -------
         float
             Variance of all directions orthogonal to the k.
         """
-        d, variances, spectrum, weight = view.rows.shape[1], self.eigenvalues_, self.spectrum_, 0.0
-        if isinstance(rule, str):
-            squares = _sum_of_squares(spectrum, view) if total > 0 else 1.0 / d
-            weight = shrinkage_intensity(rule, view.rows.weight, d, squares, fourth)
-        added = weight * total / d if isinstance(rule, str) else rule
-        least = spectrum.rank_tolerance * float(variances.max(initial=0.0))
+        variances = self.eigenvalues_
+        weight = shrinkage_intensity(view) if isinstance(rule, str) else 0.0
+        added = weight * mean if isinstance(rule, str) else rule
+        least = self.spectrum_.rank_tolerance * float(variances.max(initial=0.0))
         values = (1.0 - weight) * variances + added
         self.regularization_ = weight if isinstance(rule, str) else added
         self.regularized_eigenvalues_ = np.where(values > least, values, 0.0)
@@ -805,17 +623,16 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         if self.rank_:
             self._deviations[: self.rank_] = np.sqrt(values / values[0]) * np.sqrt(self.eigenvalues_.max())
         self._rest = 0.0
-        self._correction = self._triangle = None
+        self._correction = None
 
     def _whitening(self) -> Whitening:
         center, deviations = as_float64(self._center), as_float64(self._deviations)
-        divisor, correction, triangle = (
-            None if values is None else as_float64(values)
-            for values in (self._divisor, self._correction, self._triangle)
+        divisor, correction = (
+            None if values is None else as_float64(values) for values in (self._divisor, self._correction)
         )
         turned = fitted.parameter_at_fit(self, "method") in ("zca", "zca-cor")
         rest = self._rest
-        return Whitening(self.components_, center, divisor, deviations, rest, correction, turned, triangle)
+        return Whitening(self.components_, center, divisor, deviations, rest, correction, turned)
 
     # ------------------------------------------------------------ transform
 
@@ -912,51 +729,11 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
     @property
     def whitening_matrix_(self) -> FloatArray:
         """W of ``z = W (x - mean)``, float64; above 100 million entries it raises an AttributeError."""
-        self._require_few("whitening_matrix_")
-        return self._whitening().matrix()
-
-    @property
-    def cross_covariance_(self) -> FloatArray:
-        """Covariance of whitened with original columns of the fitted rows, as large as ``whitening_matrix_``.
-
-        Among all whitening transforms "zca" has the largest trace, and "pca" the largest sum of squares in
-        its first rows.
-        """
-        self._require_few("cross_covariance_")
-        return self._whitening().cross_covariance(as_float64(self.eigenvalues_))
-
-    @property
-    def cross_correlation_(self) -> FloatArray:
-        """Correlation of whitened with original columns of the fitted rows; "zca-cor" has the largest trace.
-
-        Entries are 0 if a column, or its whitened value, has no variance.
-        """
-        self._require_few("cross_correlation_")
-        covariance = self.cross_covariance_
-        deviations = np.sqrt(np.maximum(np.sum(covariance * self.whitening_matrix_, axis=1), 0.0))
-        theirs, constant = np.sqrt(as_float64(self.variances_)), arrays.to_numpy(self.constant_features_)
-        theirs[constant] = 0.0
-        if not self._reduces:
-            deviations[constant] = 0.0
-        outer = deviations[:, None] * theirs[None, :]
-        return np.where(outer > 0, covariance / np.where(outer > 0, outer, 1.0), 0.0)
-
-    def _require_few(self, name: str) -> None:
         check_is_fitted(self)
         entries = self._width * self.n_features_in_
         if entries > MOST_ENTRIES:
             raise AttributeError(
-                f"{name} would have {entries:,} entries; the limit is {MOST_ENTRIES:,}. transform does not "
-                "need this matrix; components_ and regularized_eigenvalues_ determine it."
+                f"whitening_matrix_ would have {entries:,} entries; the limit is {MOST_ENTRIES:,}. transform "
+                "does not need this matrix; components_ and regularized_eigenvalues_ determine it."
             )
-
-
-def _require_full_rank(rank: int, shape: tuple[int, int]) -> None:
-    n, d = shape
-    if rank < d:
-        raise DataError(
-            f'method="cholesky" needs a covariance of full rank, but {n:,} rows x {d:,} columns '
-            f"have rank {rank:,} at most.",
-            'Set regularization="ledoit-wolf" or a (larger) number, drop columns that depend '
-            'on others, or use method="zca", which gives 0 in directions without variance.',
-        )
+        return self._whitening().matrix()

@@ -222,9 +222,9 @@ WHITENED = "whitening.csv"
 def whiten(
     data: verb.LargeData,
     *,
-    method: Literal["pca", "zca", "zca-cor", "pca-cor", "cholesky"] = "zca",
+    method: Literal["pca", "zca", "zca-cor", "pca-cor"] = "zca",
     n_components: Annotated[int | float | None, verb.Option(short="-k", check=verb.check_count)] = None,
-    regularization: float | Literal["ledoit-wolf", "oas"] | None = None,
+    regularization: float | Literal["ledoit-wolf"] | None = None,
     ddof: Annotated[int, verb.Option("NUMBER")] = 1,
     random_state: verb.Seed = 0,
     device: verb.Device = None,
@@ -237,11 +237,11 @@ def whiten(
     Parameters
     ----------
     method
-        zca, zca-cor, pca, pca-cor or cholesky.
+        zca, zca-cor, pca or pca-cor.
     n_components : K, default: all
         Directions to keep, or the explained variance ratio.
     regularization : NUMBER, default: none
-        A number added to eigenvalues, or ledoit-wolf or oas.
+        A number added to eigenvalues, or ledoit-wolf.
 
     Files
     -----
