@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.answers.grid import grid_sentence
 from gramian.core import checks
 from gramian.core.arrays import as_float64, is_dask, memory_limit_bytes
 from gramian.core.checks import check_choice, check_integer, counted, listed
@@ -35,7 +34,8 @@ CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because cells were apart
 SEARCHED = 64  # rows that are searched for NaN at a time
 LATITUDES = ("lat", "lats", "latitude", "latitudes", "nav_lat", "clat", "xlat")
 POLE = 1e-15  # cosine of the latitude
-UNEQUAL = 1.25  # the longest step of a series relative to the usual one
+ONE_SIGN, OPPOSITE = 0.9, 0.5  # share of the area; the other end of a contrast, relative to the first
+ERRORS = 2.0  # standard errors between two variances (North and others 1982), for times that remember
 CODES = ("_FillValue", "missing_value")  # attributes of numbers as they are stored
 IMPUTING = ("mean", "em", "iterative")
 CHOOSE = (
@@ -557,7 +557,7 @@ def _results(
     result |= _of_components(model, of_scores)
     coordinates = [array.coords.to_dataset() for array in (samples, base)]
     coords = xarray.merge(coordinates, compat="override").coords
-    attrs = {"headline": _headline(model, scores, grid, samples)} | _attributes(model, options)
+    attrs = {"headline": _headline(model, as_float64(scores), grid)} | _attributes(model, options)
     if base.name:
         attrs["variable"] = str(base.name)
     return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
@@ -616,34 +616,37 @@ def _attributes(model: PCA, options: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _headline(model: PCA, scores: npt.NDArray[Any], grid: _Grid, samples: DataArray) -> str:
-    """Return what the fit shows; "" where nothing varies or rows have weights."""
-    sample, divisor, weight = model.sampling_, model._host_divisor, model.feature_weight
+def _headline(model: PCA, scores: FloatArray, grid: _Grid) -> str:
+    """Return where the first pattern is, or which ones are not told apart; "" of weighted rows."""
+    sample, weight, divisor = model.sampling_, model.feature_weight, model._host_divisor
     if sample is None or not sample.groups:
         return ""
-    direction = as_float64(model.components_)[0]
-    return grid_sentence(
-        direction if divisor is None else direction * divisor,
-        np.ones(len(direction)) if weight is None else as_float64(weight),
-        as_float64(model.explained_variance_ratio_),
-        len(sample.groups[0]),
-        as_float64(scores) if _has_equal_steps(samples) else None,
-        grid.place,
-    )
+    ratios, together = as_float64(model.explained_variance_ratio_), len(sample.groups[0])
+    if together == 1 and len(ratios) > 1:
+        # A trend or a cycle is no chance: only what both remember makes times fewer.
+        memory = min(_memory(x - x.mean()) for x in scores[:, :2].T) ** 2
+        error = np.sqrt(2 / len(scores) * (1 + memory) / (1 - memory))
+        together += int(ratios[1] > ratios[0] * (1 - ERRORS * error))
+    share = f"{checks.percent(float(ratios[:together].sum()))} of the variance"
+    if together > 1:
+        names = "PC1 and PC2" if together == 2 else f"PC1 to PC{together}"
+        return f"{names} (together {share}) are not told apart by these samples: read them together."
+    pattern = as_float64(model.components_)[0] * (1.0 if divisor is None else divisor)
+    area = np.ones(len(pattern)) if weight is None else as_float64(weight)
+    top = int(np.abs(pattern).argmax())
+    signed, where = pattern * np.sign(pattern[top]), grid.place(top)
+    same, other = float(area[signed > 0].sum() / area.sum()), int(signed.argmin())
+    if same >= ONE_SIGN:
+        of = "cells" if (area == area[0]).all() else "area"
+        return f"PC1 ({share}) has one sign over {100 * same:.0f} % of the {of}, strongest at {where}."
+    if -signed[other] >= OPPOSITE * signed[top]:
+        return f"PC1 ({share}) is a contrast between {where} and {grid.place(other)}."
+    return f"PC1 ({share}) is strongest at {where}."
 
 
-def _has_equal_steps(samples: DataArray) -> bool:
-    """Return whether samples are times, or numbers, of about equal steps, such as months."""
-    if samples.ndim != 1:
-        return False
-    if (index := samples.indexes.get(samples.dims[0])) is None:
-        return True
-    try:
-        steps: npt.NDArray[Any] = np.diff(np.asarray(index))
-        steps = (steps.astype("m8[s]") if steps.dtype.kind in "mO" else steps).astype(np.float64)
-    except (TypeError, ValueError):  # names
-        return False
-    return bool(len(steps) and steps.min() > 0 and steps.max() <= UNEQUAL * np.median(steps))
+def _memory(x: FloatArray) -> float:
+    """Return the correlation of each value of a series without a mean with the next, at least 0."""
+    return max(0.0, float(x[1:] @ x[:-1]) / max(float(x @ x), np.finfo(float).tiny))
 
 
 def _said(value: Any) -> str:
