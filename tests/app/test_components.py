@@ -50,7 +50,7 @@ def test_the_command_rotates_and_draws(X, tmp_path, capsys):
 def test_the_rules_of_the_command_are_those_of_python(X, table, capsys):
     assert tuple(KNOWN) == RULES
     assert main(["choose-components", table, "--scale", "unit", "--max-rmse", "0.2"]) == 0
-    expected = gramian.choose_components(X, scale="unit", max_rmse=0.2)
+    expected = gramian.choose_components(gramian.PCA(scale="unit"), X, max_rmse=0.2)
     assert capsys.readouterr().out == f"{expected}\n"
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.random import Generator
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -18,14 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import memory_limit_bytes
 from gramian.core.checks import check_choice
-from gramian.core.notebook import Grid, InNotebook
+from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import ModelKind, Seed
 from gramian.errors import GramianError, InputTypeError, ParameterError
 from gramian.models.inputs import check_target, generators
 from gramian.models.pca.estimator import PCA
 from gramian.models.pca.fits import TableFit
 from gramian.models.pca.rules import Material, check_rmse, refusal, room_for, scree_of
-from gramian.statistics.candidates import data_frame
 from gramian.statistics.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule, rmse_rule
 from gramian.tables.as_rows import as_rows, weighted
 
@@ -44,8 +41,8 @@ def recommended(choices: Sequence[ComponentChoice]) -> str:
     return f"{'; '.join(['Look at 2 or 3', *texts])}." if texts else ""
 
 
-@dataclass(frozen=True, eq=False)
-class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
+@dataclass(frozen=True, eq=False, repr=False)
+class ComponentChoices(Tabulated, Mapping[str, ComponentChoice]):
     """The answers of all rules for the number of components; prints as a table.
 
     Attributes
@@ -59,7 +56,9 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
     --------
     >>> from sklearn.datasets import load_wine
     >>> import gramian
-    >>> choices = gramian.choose_components(load_wine().data, scale="unit", rules=["parallel", "kaiser"])
+    >>> choices = gramian.choose_components(
+    ...     gramian.PCA(scale="unit"), load_wine().data, rules=["parallel", "kaiser"]
+    ... )
     >>> choices["parallel"].number, choices["kaiser"].number
     (3, 3)
     """
@@ -81,16 +80,6 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
         """How many components serve which use; "" without the rules parallel, cv and fraction."""
         return recommended(self.choices)
 
-    def rows(self) -> list[tuple[str, int | None, bool, str, str]]:
-        """Return, for each rule, its name, number, whether there may be more, evidence and limits.
-
-        Returns
-        -------
-        list of tuple
-            Rule, number or None, whether there may be more, evidence, limits.
-        """
-        return [(c.rule, c.number, c.at_least, c.sentence, RULES[c.rule].trust) for c in self.choices]
-
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return everything as plain values that JSON can hold."""
         return {
@@ -104,40 +93,11 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
             for c in self.choices
         }
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas data frame with one row for each rule.
-
-        Returns
-        -------
-        pandas.DataFrame
-            By rule, with the columns of :meth:`rows`.
-
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed; :meth:`rows` and :meth:`to_dict` do not need it.
-        """
-        names = ["rule", "components", "at_least", "evidence", "trust"]
-        return data_frame(self.rows(), names).set_index("rule").astype({"components": "Int64"})
-
-    def __str__(self) -> str:
-        lines = [f"Number of components of {self.about}", *textwrap.wrap(self.recommended, 110)]
-        lines += [f"{'rule':14} {'components':>11}  evidence"]
-        for choice in self.choices:
-            text = f"{choice.rule:14} {choice.answer:>11}  {choice.sentence}"
-            lines += textwrap.wrap(text, 110, subsequent_indent=" " * 28)
-        lines += ["", "When to trust it"]
-        for rule in self:
-            lines += textwrap.wrap(f"{rule:14} {RULES[rule].trust}", 110, subsequent_indent=" " * 15)
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"Number of components of {self.about}"
         yield from filter(None, [self.recommended])
-        rows = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
-        yield Grid(("rule", "components", "evidence", "when to trust it"), rows)
+        yield Grid(("rule", "components", "evidence"), [(c.rule, c.answer, c.sentence) for c in self.choices])
+        yield Grid(("rule", "when to trust it"), [(c.rule, RULES[c.rule].trust) for c in self.choices])
 
 
 def choose_components(
@@ -147,18 +107,15 @@ def choose_components(
     rules: Sequence[str] | None = None,
     fraction: float = 0.95,
     max_rmse: float | None = None,
-    center: bool = True,
-    scale: npt.ArrayLike | None = None,
-    ddof: int = 1,
     random_state: Seed = 0,
-    memory_limit: int | str | None = None,
 ) -> ComponentChoices:
     """Compare all rules for the number of components.
 
     Parameters
     ----------
     X_or_model : array-like of shape (n_samples, n_features), file, PCA or KernelPCA
-        Data as PCA accepts them, or a fitted PCA. A fitted PCA without ``X`` supplies its spectrum; rules
+        Data as PCA accepts them; a PCA that is not fitted, with ``X``, such as ``PCA(scale="unit")``; or a
+        fitted PCA. A fitted PCA without ``X`` supplies its spectrum; rules
         that resample the data then have no answer. If it stores only part of the spectrum, the rules use the
         trace for the rest where they can. A KernelPCA, fitted or with ``X``, supports the rules "parallel",
         "fraction" and "cv".
@@ -170,13 +127,9 @@ def choose_components(
         For the rule "fraction".
     max_rmse : float, optional
         For the rule "max_rmse", which is omitted if this is None: see :class:`gramian.PCA`.
-    center, scale, ddof : optional
-        As in :class:`gramian.PCA`; a model has its own.
     random_state : int, RandomState, Generator or None, default=0
         For the rules that resample the data; None draws a new seed at each call. An integer gives the same
         answers as PCA with the rule as ``n_components``.
-    memory_limit : int, str or None
-        As in :class:`gramian.PCA`.
 
     Returns
     -------
@@ -224,10 +177,7 @@ def choose_components(
     if model is None:
         if X is not None:
             raise InputTypeError("Two data sets were passed. Pass one, or a model and its data.")
-        model, X = PCA(center=center, scale=scale, ddof=ddof, memory_limit=memory_limit), X_or_model
-    elif not (center is True and scale is None and ddof == 1):
-        advice = "is that of the model, and so are scale and ddof"
-        raise ParameterError("center", allowed=advice, hint="Set them on the model.")
+        model, X = PCA(), X_or_model
     arguments = X, fraction, max_rmse, generators(random_state, 3)[2]
     request, about = _of_kernel(model, *arguments) if kind.kernel else _of_pca(model, *arguments)
     choices = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,30 +99,12 @@ def promax(loadings: FloatArray) -> FloatArray:
 METHODS = {"varimax": varimax, "promax": promax}
 
 
-def rotated(loadings: FloatArray, method: str) -> tuple[FloatArray, FloatArray]:
-    """Return rotated loadings, by descending variance and with fixed signs, and the matrix for them."""
-    R = METHODS[method](loadings)
-    L = loadings @ R
-    order = np.argsort(-np.sum(L**2, axis=0), kind="stable")
-    signs = fixed_signs(L[:, order])
-    return np.asarray(L[:, order] * signs), np.asarray(R[:, order] * signs)
-
-
 SHOWN = 20
 LARGE = 0.5  # of the largest loading, from which a column goes with a component
-COMMON = (
-    "The result depends on the number of components rotated. The certificate is about the components before "
-    "the rotation: it holds for their common subspace, not for each rotated component."
-)
-ORTHOGONAL = (
-    "Lost by rotation: components are not ordered by the variance that each can explain at most. Their unit "
-    "directions are not orthogonal, or the scores along them correlate; the standardised scores here do not. "
-    f"{COMMON}"
-)
-OBLIQUE = (
-    "Lost by rotation: components correlate, so their variances overlap and do not sum to the variance "
-    "before. They are not ordered by the variance that each can explain at most. "
-    f"{COMMON}"
+LOST = (
+    "Lost by rotation: components are not ordered by the variance that each can explain at most, and they "
+    "depend on how many are rotated. Scores of promax correlate, so that variances overlap. The certificate "
+    "is about the components before the rotation: it holds for their common subspace."
 )
 
 
@@ -146,7 +128,8 @@ class Rotation(Tabulated):
     rotation_matrix : ndarray of shape (k, k)
         ``loadings`` are ``(component * sqrt(variance)) @ rotation_matrix``; orthogonal for varimax.
     correlations : ndarray of shape (k, k)
-        Of the rotated scores: the identity for varimax.
+        Of ``(scores / sqrt(variance)) @ inv(rotation_matrix).T``, the rotated scores: the identity for
+        varimax.
 
     Examples
     --------
@@ -167,17 +150,11 @@ class Rotation(Tabulated):
     ratio: FloatArray
     rotation_matrix: FloatArray
     correlations: FloatArray
-    _standardized: Callable[[Any], FloatArray]
 
     @property
     def names(self) -> list[str]:
         """RC1, RC2, ..."""
         return [f"RC{j + 1}" for j in range(len(self.variances))]
-
-    @property
-    def lost(self) -> str:
-        """What rotated components lack."""
-        return ORTHOGONAL if self.method == "varimax" else OBLIQUE
 
     def sentences(self) -> list[str]:
         """Return which columns go together: those whose largest loading is on one rotated component."""
@@ -195,23 +172,6 @@ class Rotation(Tabulated):
                 result.append(f"{sentence} ({self.names[j]}, {percent(ratio)} of the variance).")
         return result or ["No columns go together: each has a rotated component of its own."]
 
-    def scores(self, X: Any) -> FloatArray:
-        """Return the standardised scores of rows, shape (n_samples, k).
-
-        Over the rows of the fit they have mean 0, variance 1 and the ``correlations``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, k), float64
-            Without unit.
-        """
-        return self._standardized(X) @ np.linalg.inv(self.rotation_matrix).T
-
     def table(self) -> Any:
         """Return the loadings as a frame with a row for each column, as :meth:`gramian.PCA.table` does."""
         columns: dict[str, npt.NDArray[Any]] = {"name": np.array(self.columns, dtype=object)}
@@ -225,7 +185,7 @@ class Rotation(Tabulated):
         yield Grid(("", *self.names), [*sums, *rows], ["", *[".4g"] * len(self.names)])
         if len(self.columns) > SHOWN:
             yield f"... the {SHOWN} of {len(self.columns):,} columns with the largest loadings"
-        yield self.lost
+        yield LOST
 
 
 def rotate(model: Any, method: str = "varimax", *, n_components: int | None = None) -> Rotation:
@@ -279,16 +239,11 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
     k = rank if n_components is None else check_integer("n_components", n_components, 2, rank)
     deviations = np.sqrt(as_float64(model.explained_variance_)[:k])
     A = as_float64(model.components_)[:k].T * deviations
-    L, R = rotated(A, method)
+    R = METHODS[method](A)
+    L = A @ R
+    order = np.argsort(-np.sum(L**2, axis=0), kind="stable")
+    signs = fixed_signs(L[:, order])
+    L, R = L[:, order] * signs, R[:, order] * signs
     variances = np.asarray(np.sum(L**2, axis=0))
-
-    def standardized(X: Any) -> FloatArray:
-        whitened = model._projection().deviations is not None
-        return np.asarray(as_float64(model.transform(X))[:, :k] / (1.0 if whitened else deviations))
-
     ratio = variances / (float(model.total_variance_) or 1.0)
-    correlations = np.asarray(np.linalg.inv(R.T @ R))
-    return Rotation(method, column_names(model), L, variances, ratio, R, correlations, standardized)
-
-
-# --------- Rotations of loadings to simple structure: varimax and promax
+    return Rotation(method, column_names(model), L, variances, ratio, R, np.asarray(np.linalg.inv(R.T @ R)))

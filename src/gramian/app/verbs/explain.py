@@ -185,7 +185,7 @@ def rotate(
 
     result = rotate(model, method, n_components=n_components)
     facts = payload(result, "method", "columns", "loadings", "variances", "ratio")
-    facts |= payload(result, "rotation_matrix", "correlations", "lost") | {"sentences": result.sentences()}
+    facts |= payload(result, "rotation_matrix", "correlations") | {"sentences": result.sentences()}
     return verb.Result(
         result, facts, figures={"rotation": lambda: function_of("columns", "rotation")(result)}
     )
