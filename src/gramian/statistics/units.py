@@ -19,6 +19,9 @@ SHARE = 0.95
 NAMED = 3
 SPREAD = 0.05  # least share of the variance of a column that is named with others
 GAP, FEW = 20.0, 30  # the same without units; over the median one, if there are more columns than that
+# Words that say what is measured where names state no unit; a mass and a length have none in common.
+MASSES = frozenset(("weight", "mass"))
+LENGTHS = frozenset(("length", "width", "height", "depth", "thickness", "diameter"))
 APART, THRICE = 1 / 3, 3.0  # share of pairs of columns whose ranges are apart, and whose deviations differ so
 # Neighbours on an axis: correlation, fewest, share of the largest variance.
 SMOOTH, AXIS, PEAK = 0.9, 20, 0.01
@@ -173,6 +176,8 @@ def different_quantities(names: Sequence[str], sample: FloatArray) -> bool:
     True
     >>> different_quantities(["petal length", "petal width", "sepal length"], people)
     False
+    >>> different_quantities(["shell length", "shell width", "shell weight"], people)
+    True
     """
     units = set(units_of(names))
     if not 2 <= len(names) <= FEW or (len(units) == 1 and units != {""}):
@@ -181,7 +186,8 @@ def different_quantities(names: Sequence[str], sample: FloatArray) -> bool:
     shared = [
         any(quantity & other for j, other in enumerate(words) if j != i) for i, quantity in enumerate(words)
     ]
-    telling = 2 * sum(map(bool, words)) >= len(words) >= 2 * sum(shared)
+    telling = any(map(MASSES.intersection, words)) and any(map(LENGTHS.intersection, words))
+    telling |= 2 * sum(map(bool, words)) >= len(words) >= 2 * sum(shared)
     return telling and not (same_range(sample) or neighbours(sample) or constant_sum(sample))
 
 
