@@ -63,7 +63,7 @@ OF_KERNEL_PCA = {
 }
 OF_MAPS = {"gamma": 0.9, "sigma": 2.0, "coef0": 3.0, "center": False, "orthogonal": False, "random_state": 3}
 OF_MAPS |= {"n_components": 8, "order": 2, "degree": 2, "max_features": 1000, "weights": None}
-OF_FILTERS = {"score_func": "correlation", "k": 1, "estimator": Ridge(), "cv": 3, "redundancy": "mrmr"}
+OF_FILTERS = {"score_func": "mutual-information", "k": 1, "estimator": Ridge(), "cv": 3}
 OF_FILTERS |= {"scoring": "r2", "n_neighbors": 4, "alpha": 0.2, "random_state": 3, "n_jobs": 1}
 # Of an estimator of each kind: other values of its parameters, all of them valid.
 OTHERS = [
@@ -79,9 +79,8 @@ OTHERS = [
     (FeatureFilter("f", k=2), OF_FILTERS),
     (
         SequentialFeatureSelector(Ridge(), n_features_to_select=2),
-        {"estimator": Ridge(2.0), "n_features_to_select": 1, "direction": "backward", "cv": 3, "fixed": [0]}
-        | {"floating": True, "groups": [[0, 1], [2], [3]], "n_jobs": 1, "patience": 1}
-        | {"scoring": "r2", "validate": False, "warm_start": True},
+        {"estimator": Ridge(2.0), "n_features_to_select": 1, "direction": "backward", "cv": 3}
+        | {"floating": True, "n_jobs": 1, "scoring": "r2", "warm_start": True},
     ),
     (
         FaceSpace(3),
@@ -163,12 +162,9 @@ def sources():
     L = sparse.csr_array(X[:6])
     yield KernelPCA(2, landmarks=L, solver="nystroem"), sparse.csr_array(X), [L]
     yield KernelPCA(2, kernel="rbf"), sparse.csr_array(X), []
-    scores = np.array([3.0, 1.0, 2.0, 0.0])
-    yield FeatureFilter(lambda X, y: scores, k=2), X.copy(), [scores]
     folds = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
-    fixed = np.array([2])
-    selector = SequentialFeatureSelector(Ridge(), n_features_to_select=2, cv=folds, fixed=fixed)
-    yield selector, X.copy(), [fixed, *folds[0], *folds[1]]
+    selector = SequentialFeatureSelector(Ridge(), n_features_to_select=2, cv=folds)
+    yield selector, X.copy(), [*folds[0], *folds[1]]
     yield FaceSpace(3, light="none"), PICTURES.copy(), []
 
 

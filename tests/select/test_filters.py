@@ -24,20 +24,20 @@ from gramian.statistics.candidates import Candidate
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
 NUMBERS = load_diabetes(return_X_y=True)
-SCORES = ("mutual-information", "f", "correlation")
+SCORES = ("mutual-information", "f")
 
 
 def logistic():
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 
 
-@parametrize_with_checks([FeatureFilter(cv=2, random_state=0), FeatureFilter("f", k=0.5, redundancy="mrmr")])
+@parametrize_with_checks([FeatureFilter(cv=2, random_state=0), FeatureFilter("f", k=0.5)])
 @pytest.mark.walk
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_how_many_are_kept_and_copies_passed_over():
+def test_how_many_are_kept():
     for k, kept in [(1, 1), (13, 13), (0.5, 7), (0.01, 1), (1.0, 13), (3 / 26, 2), (np.int64(2), 2)]:
         model = FeatureFilter("f", k=k).fit(*WINE)
         assert model.k_ == kept
@@ -47,35 +47,22 @@ def test_how_many_are_kept_and_copies_passed_over():
     assert FeatureFilter("f", k=0.25).fit(X[:, :5], y).reason_ == (
         "The share 0.25 of 5 features is 1.25, rounded half up, at least one."
     )
-    X = np.hstack([X, X])
-    for score in SCORES:
-        plain, few = (FeatureFilter(score, 3, redundancy=r, random_state=0).fit(X, y) for r in (None, "mrmr"))
-        assert plain.support_.sum() == few.support_.sum() == 3
-        kept = np.flatnonzero(few.support_) % 13
-        assert len(set(kept)) == 3
-        np.testing.assert_array_equal(plain.scores_, few.scores_)
 
 
 def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it():
     for X, y, default in [(*WINE, logistic()), (*NUMBERS, make_pipeline(StandardScaler(), Ridge()))]:
         model = FeatureFilter("f").fit(X, y)
-        result = model.cv_results_
-        assert result["k"].tolist() == [1, 2, 3, 4, 5, 7, 10, X.shape[1]][: len(result["k"])]
-        for place in (0, 2, len(result["k"]) - 1):
-            pipeline = make_pipeline(FeatureFilter("f", k=int(result["k"][place])), default)
+        frame = model.selection_.to_frame()
+        tried, mean, error = frame.index.to_numpy(), frame["score"], frame["standard_error"]
+        assert tried.tolist() == [1, 2, 3, 4, 5, 7, 10, X.shape[1]][: len(tried)]
+        for place in (0, 2, len(tried) - 1):
+            pipeline = make_pipeline(FeatureFilter("f", k=int(tried[place])), default)
             expected = model_selection.cross_val_score(pipeline, X, y, cv=5)
-            np.testing.assert_allclose(result["fold_scores"][place], expected, rtol=1e-8)
-        mean, error = result["mean_score"], result["standard_error"]
-        np.testing.assert_allclose(mean, result["fold_scores"].mean(axis=1))
+            np.testing.assert_allclose(model.selection_[place].fold_scores, expected, rtol=1e-8)
         best = int(np.argmax(mean))
-        assert result["best_k"] == result["k"][best]
-        assert (
-            model.k_ == result["one_standard_error_k"] == result["k"][mean >= mean[best] - error[best]].min()
-        )
+        assert model.k_ == tried[mean >= mean.iloc[best] - error.iloc[best]].min()
         assert f"{model.k_} features (mean " in model.reason_
         assert repr(model.estimator_) == repr(default)
-        assert [tried.size for tried in model.selection_] == result["k"].tolist()
-        assert model.selection_.chosen.mean == mean[result["k"].tolist().index(model.k_)]
         assert model.selection_.to_frame().loc[model.k_, "chosen"]
 
 
@@ -86,34 +73,32 @@ def test_other_estimators_scorings_and_folds_with_texts_as_labels():
     model = FeatureFilter("f", estimator=estimator, cv=cv, scoring="balanced_accuracy").fit(X, y)
     pipeline = make_pipeline(SelectKBest(f_classif, k=4), estimator)
     expected = model_selection.cross_val_score(pipeline, X, y, cv=cv, scoring="balanced_accuracy")
-    np.testing.assert_allclose(model.cv_results_["fold_scores"][3], expected)
+    np.testing.assert_allclose(model.selection_[3].fold_scores, expected)
     assert model.score_name_ == "balanced_accuracy"
     assert "balanced_accuracy" in model.reason_
     model = FeatureFilter("f", scoring="neg_mean_absolute_error").fit(*NUMBERS)
-    assert (model.cv_results_["mean_score"] < 0).all()
+    assert all(tried.mean < 0 for tried in model.selection_)
     X, y = IRIS[0][:100], np.array(["no", "yes"])[IRIS[1][:100]]
     model = FeatureFilter("f", scoring="roc_auc").fit(X, y)
-    np.testing.assert_allclose(model.cv_results_["mean_score"], 1.0)
+    assert all(tried.mean == 1.0 for tried in model.selection_)
     assert model.k_ == 1
 
 
-@pytest.fixture(params=["mutual-information", "f", "chi2", "correlation"])
+@pytest.fixture(params=["mutual-information", "f", "chi2"])
 def score(request):
     return request.param
 
 
 def test_constant_and_equal_columns(score):
-    for redundancy in [None, "mrmr"]:
-        for k in [1, 0.5, "cv"]:
-            X, y = IRIS
-            X = np.column_stack([np.zeros(150), X, X, np.full(150, 0.1)])
-            model = FeatureFilter(score, k, redundancy=redundancy, random_state=0, cv=2).fit(X, y)
-            assert model.scores_[[0, -1]].tolist() == [0, 0]
-            assert np.isfinite(model.scores_).all()
-            if model.pvalues_ is not None:
-                assert model.pvalues_[[0, -1]].tolist() == [1, 1]
-            if redundancy is None:
-                assert {model.ranking_[0], model.ranking_[-1]} == {9, 10}
+    for k in [1, 0.5, "cv"]:
+        X, y = IRIS
+        X = np.column_stack([np.zeros(150), X, X, np.full(150, 0.1)])
+        model = FeatureFilter(score, k, random_state=0, cv=2).fit(X, y)
+        assert model.scores_[[0, -1]].tolist() == [0, 0]
+        assert np.isfinite(model.scores_).all()
+        if model.pvalues_ is not None:
+            assert model.pvalues_[[0, -1]].tolist() == [1, 1]
+        assert {model.ranking_[0], model.ranking_[-1]} == {9, 10}
     model = FeatureFilter(score, 1, random_state=0).fit(np.ones((10, 3)), np.repeat([0, 1], 5))
     assert model.scores_.tolist() == [0, 0, 0]
     assert model.ranking_.tolist() == [1, 2, 3]
@@ -146,16 +131,10 @@ def test_scores_are_those_of_the_functions_also_of_few_rows():
     assert FeatureFilter(cv=2, n_neighbors=2, random_state=0).fit(X, y).k_ >= 1
     with pytest.raises(DataError, match="no degree of freedom is left for an F score"):
         FeatureFilter("f", k=1).fit(X[:2], [0.5, 1.5])
-    model = FeatureFilter("correlation", k=1).fit(X[:2], [0.5, 1.5])
-    assert model.pvalues_.tolist() == [1.0] * 10
-    assert "no degree of freedom" in model.notes_[0]
     X, y = WINE
     model, peer = FeatureFilter("f", k=5).fit(X, y), SelectKBest(f_classif, k=5).fit(X, y)
     np.testing.assert_allclose(model.scores_, peer.scores_, rtol=1e-9)
     np.testing.assert_allclose(model.transform(X), peer.transform(X))
-    model = FeatureFilter(f_classif, k=5).fit(X, y)
-    np.testing.assert_array_equal(model.pvalues_, peer.pvalues_)
-    np.testing.assert_array_equal(model.support_, peer.get_support())
 
 
 def test_a_class_of_one_row(score):
@@ -175,7 +154,6 @@ def test_parameters_data_and_folds_that_cannot_be():
         ({"k": [1, 2]}, ParameterError, r"k=\[1, 2\] must be a"),
         ({"k": "all"}, ParameterError, r"is not known\. Allowed:"),
         ({"score_func": "mutual"}, ParameterError, r"is not known\. Allowed:"),
-        ({"redundancy": "mRMR"}, ParameterError, r"is not known\. Allowed:"),
         ({"scoring": "best"}, ParameterError, r"cannot be used\. Give"),
         ({"random_state": "x"}, ParameterError, "cannot start a random"),
         ({"estimator": Ridge}, InputTypeError, r"sklearn\.linear_model\._"),
@@ -193,19 +171,14 @@ def test_parameters_data_and_folds_that_cannot_be():
     ]:
         with pytest.raises(DataError, match=match):
             FeatureFilter("f").fit(rows, labels)
-    with pytest.raises(DataError, match='redundancy="mrmr" compares every feature with every other'):
-        FeatureFilter("f", redundancy="mrmr").fit(sp.csr_matrix(X), y)
     X, y = np.random.default_rng(0).standard_normal((12, 3)), [0] * 6 + [1] * 6
     with pytest.raises(DataError, match="training rows of fold 1 all have the same label"):
         FeatureFilter("f", cv=model_selection.KFold(2)).fit(X, y)
     with pytest.raises(DataError, match=r"Scoring .* in fold 1 of 3 gave nan on 4 held-out rows\. Use"):
         FeatureFilter("f", cv=3, scoring=lambda estimator, X, y: np.nan).fit(X, y)
 
-    def never(X, y):
-        raise AssertionError("ranked")
-
     with pytest.raises(ParameterError, match=r"cv=1 must be a whole number of at least 2\. In Python also"):
-        FeatureFilter(never, cv=1).fit(*WINE)
+        FeatureFilter(cv=1).fit(*WINE)
 
 
 def test_attributes_labels_and_the_way_back():
@@ -234,7 +207,7 @@ def test_attributes_labels_and_the_way_back():
         assert model.get_support(indices=True).tolist() == np.flatnonzero(model.support_).tolist()
         assert (model.task_, model.n_samples_, model.n_features_in_) == ("classes", 178, 13)
         assert model.classes_.tolist() == [0, 1, 2]
-        assert model.cv_results_ is model.estimator_ is None
+        assert model.selection_ is model.estimator_ is None
         assert model.reason_ == "Requested: 4 features."
         assert (model.pvalues_ is None) == (score == "mutual-information")
     X, y = WINE
@@ -286,7 +259,7 @@ def test_ranking_choice_and_reason_of_thirty_and_notes():
     assert lines[0] == "13 features by f with 3 classes, 178 rows"
     assert lines[1].split() == ["rank", "feature", "F", "p"]
     assert lines[2].split()[:3] == ["1", "flavanoids", "233.93"]
-    assert lines[2].endswith("████████████████████ selected")
+    assert lines[2].endswith("selected")
     best = [line for line in lines if line.startswith("*")]
     assert f"Selected {model.k_}. {model.reason_}" in " ".join(text.split())
     assert len(best) == 1
@@ -298,58 +271,41 @@ def test_ranking_choice_and_reason_of_thirty_and_notes():
     X, y = rng.standard_normal((50, 100)), np.repeat([0, 1], 25)
     text = FeatureFilter("f", 40).fit(X, y).summary()
     assert sum(line.split()[:1] != [] and line.split()[0].isdecimal() for line in text.splitlines()) >= 30
-    assert "... and 70 more, 10 of them selected" in text
-    assert "... and 95 more, 35 of them selected" in FeatureFilter("f", 40).fit(X, y).summary(5)
+    assert "... and 70 more" in text
+    assert "... and 95 more" in FeatureFilter("f", 40).fit(X, y).summary(5)
     assert "more" not in FeatureFilter("f", 40).fit(X, y).summary(100).split("Selected")[0]
     assert "... and 70 more\n" in FeatureFilter("f", 3).fit(X, y).summary()
-    X = np.arange(12.0).reshape(6, 2)
-    text = FeatureFilter(lambda X, y: [np.nan, 1.0], k=1).fit(X, [0, 1] * 3).summary()
-    assert text.endswith("gave NaN for 1 features, which rank last.")
 
 
 def test_heads_labels_and_scores_of_any_size():
     X, y = WINE_FRAME
     assert "  nats" in FeatureFilter(k=1, random_state=0).fit(X, y).summary()
     assert (
-        FeatureFilter("correlation", 1)
-        .fit(X, y + 0.5)
-        .summary()
-        .startswith("13 features by correlation with a number, 178 rows")
+        FeatureFilter("f", 1).fit(X, y + 0.5).summary().startswith("13 features by f with a number, 178 rows")
     )
-    text = FeatureFilter(f_classif, 1, redundancy="mrmr").fit(X, y).summary()
-    assert text.startswith("13 features by f_classif, less redundancy (mrmr) with 3 classes")
-    assert " score " in text
-    width = max(map(len, X.columns))
     for scale, first in ((1e-90, "1.654e-86"), (1.0, "16,540.07"), (1e90, "1.654e+94")):
         lines = FeatureFilter("chi2", 3).fit(X * scale, y).summary().splitlines()[2:15]
-        scores = [line[6 + width : 6 + width + 11] for line in lines]
-        assert scores[0].strip() == first
-        assert all(score[-1].isdigit() for score in scores)
+        assert lines[0].split()[2] == first
     y = np.array([0, 0, 1, 1])
     X = np.column_stack([y, [1.0, 2.0, 2.5, 4.0], np.ones(4)])
     lines = FeatureFilter("f", 1).fit(X, y).summary().splitlines()
     assert "inf" in lines[2]
-    assert lines[2].endswith("█" * 20 + " selected")
+    assert lines[2].endswith("selected")
     assert lines[4].split() == ["3", "x2", "0.000", "1"]
     lines = FeatureFilter("f", 1).fit(X[:, [0, 2]], y).summary().splitlines()
-    assert lines[2].endswith("█" * 20 + " selected")
+    assert lines[2].endswith("selected")
 
 
 def in_folds(sizes, scores):
     return [Candidate.in_folds(k, k, row) for k, row in zip(sizes, np.array(scores), strict=True)]
 
 
-def test_jobs_change_nothing_and_warnings_are_said_once():
+def test_jobs_change_nothing():
     one = FeatureFilter("f", cv=3).fit(*WINE)
     with joblib.parallel_config(backend="threading"):
         two = FeatureFilter("f", cv=3, n_jobs=2).fit(*WINE)
-    np.testing.assert_array_equal(one.cv_results_["fold_scores"], two.cv_results_["fold_scores"])
-    result = FeatureFilter("f", estimator=LogisticRegression(max_iter=2), cv=3).fit(*WINE)
-    assert len(result.notes_) == 1
-    assert result.notes_[0].startswith(
-        "During cross-validation: ConvergenceWarning: lbfgs failed to converge"
-    )
-    assert result.notes_[0].endswith("times)")
+    for a, b in zip(one.selection_, two.selection_, strict=True):
+        np.testing.assert_array_equal(a.fold_scores, b.fold_scores)
 
 
 def test_sizes_that_are_tried_and_reasons():

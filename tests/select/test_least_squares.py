@@ -31,10 +31,6 @@ def by_definition(model, X, y, folds, scoring, subsets):
     return np.array([cross_val_score(model, X[:, sorted(s)], y, cv=folds, scoring=scoring) for s in subsets])
 
 
-def single(columns):
-    return [np.array([j]) for j in columns]
-
-
 @pytest.mark.walk
 def test_scores_are_those_of_fitting_each_candidate():
     for name in MODELS:
@@ -43,12 +39,12 @@ def test_scores_are_those_of_fitting_each_candidate():
             folds = list(KFold(3).split(X))
             scorer = least_squares_scorer(MODELS[name], X, y, folds, scoring)
             kept, far = np.array([1, 4, 5, 8]), [0, 2, 3, 6, 7, 9]
-            grown = [*single(far), np.array([0, 2]), np.array([3, 6, 7])]
-            shrunk = [*single(kept), np.array([4, 8])]
-            expected = by_definition(MODELS[name], X, y, folds, scoring, [{*kept, *g} for g in grown])
-            np.testing.assert_allclose(scorer.scores(kept, grown, True), expected, rtol=1e-9, atol=1e-9)
-            expected = by_definition(MODELS[name], X, y, folds, scoring, [set(kept) - set(g) for g in shrunk])
-            np.testing.assert_allclose(scorer.scores(kept, shrunk, False), expected, rtol=1e-9, atol=1e-9)
+            grown = np.array(far)
+            shrunk = kept
+            expected = by_definition(MODELS[name], X, y, folds, scoring, [{*kept, g} for g in grown])
+            np.testing.assert_allclose(scorer.scores(kept, grown), expected, rtol=1e-9, atol=1e-9)
+            expected = by_definition(MODELS[name], X, y, folds, scoring, [set(kept) - {g} for g in shrunk])
+            np.testing.assert_allclose(scorer.scores(kept, shrunk), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_walks_residuals_and_penalties():
@@ -56,13 +52,13 @@ def test_walks_residuals_and_penalties():
     folds = list(ShuffleSplit(3, test_size=0.3, random_state=0).split(X))
     scorer = least_squares_scorer(Ridge(), X, y, folds, None)
     for kept in ([], [7], [7, 2], [7, 2, 0, 9], [2, 0], [2, 0, 5]):
-        rest = single([j for j in range(10) if j not in kept])
+        rest = np.array([j for j in range(10) if j not in kept])
         fresh = least_squares_scorer(Ridge(), X, y, folds, None)
-        walked = scorer.scores(np.array(kept, dtype=int), rest, True)
-        np.testing.assert_allclose(walked, fresh.scores(np.array(kept, dtype=int), rest, True), rtol=1e-11)
+        walked = scorer.scores(np.array(kept, dtype=int), rest)
+        np.testing.assert_allclose(walked, fresh.scores(np.array(kept, dtype=int), rest), rtol=1e-11)
     rows = np.arange(len(X))
     scorer = least_squares_scorer(LinearRegression(), X, y, [(rows, rows)], None)
-    result = scorer.scores(np.array([0, 3]), single([5]), True)
+    result = scorer.scores(np.array([0, 3]), np.array([5]))
     assert result[0, 0] == pytest.approx(LinearRegression().fit(X[:, [0, 3, 5]], y).score(X[:, [0, 3, 5]], y))
     X = np.random.default_rng(0).standard_normal((12, 3))
     y = np.r_[np.full(4, 2.0), np.arange(8.0)]
@@ -70,11 +66,9 @@ def test_walks_residuals_and_penalties():
     model = MODELS["standardised"]
     scorer = least_squares_scorer(model, X, y, folds, None)
     expected = by_definition(model, X, y, folds, None, [{0}, {1}])
-    np.testing.assert_allclose(
-        scorer.scores(np.array([], dtype=int), single([0, 1]), True), expected, rtol=1e-9
-    )
+    np.testing.assert_allclose(scorer.scores(np.array([], dtype=int), np.array([0, 1])), expected, rtol=1e-9)
     problem = of_fold(ROWS, LABELS, FOLD, 2.0, True, None)
-    (_, errors), *_ = problem.removed(np.array([5, 0, 3]), [np.array([3])])
+    (_, errors), *_ = problem.residuals(np.array([5, 0, 3]), np.array([3]))
     np.testing.assert_allclose(errors[:, 0], residuals([0, 5]), atol=1e-12)
     problem = of_fold(ROWS, LABELS, FOLD, 0.0, True, None)
     np.testing.assert_allclose(problem.start, LABELS[30:] - LABELS[:30].mean())
@@ -85,14 +79,14 @@ def test_walks_residuals_and_penalties():
     folds = list(KFold(3).split(X))
     scorer = least_squares_scorer(Ridge(1.0), X, y, folds, None)
     expected = by_definition(Ridge(1.0), X, y, folds, None, [{1, 4, 6}])
-    np.testing.assert_allclose(scorer.scores(np.array([1, 4]), single([6]), True), expected, rtol=1e-9)
+    np.testing.assert_allclose(scorer.scores(np.array([1, 4]), np.array([6])), expected, rtol=1e-9)
     for offset in [0.0, 1e6]:
         X, y = table(n=30, d=60, offset=offset)
         folds = list(KFold(5).split(X))
         scorer = least_squares_scorer(Ridge(), X, y, folds, None)
         kept = np.arange(0, 20)
         expected = by_definition(Ridge(), X, y, folds, None, [{*kept, 40}])
-        np.testing.assert_allclose(scorer.scores(kept, single([40]), True), expected, rtol=1e-7)
+        np.testing.assert_allclose(scorer.scores(kept, np.array([40])), expected, rtol=1e-7)
 
 
 def test_what_it_cannot_do_exactly_is_left_to_the_estimator():
@@ -118,16 +112,13 @@ def test_what_it_cannot_do_exactly_is_left_to_the_estimator():
     X[:, 8] = 5.0
     folds = list(KFold(3).split(X))
     scorer = least_squares_scorer(LinearRegression(), X, y, folds, None)
-    result = scorer.scores(np.array([1, 4]), single([0, 6, 7, 8, 2]), True)
+    result = scorer.scores(np.array([1, 4]), np.array([0, 6, 7, 8, 2]))
     assert np.isnan(result).all(axis=1).tolist() == [False, True, True, True, False]
-    assert np.isnan(scorer.scores(np.array([1, 4]), [np.array([0, 7]), np.array([0, 2])], True))[
-        :, 0
-    ].tolist() == [True, False]
     # Among the columns kept they spoil all candidates.
-    assert np.isnan(scorer.scores(np.array([1, 4, 6]), single([0, 2]), True)).all()
-    assert np.isnan(scorer.scores(np.array([1, 4, 6]), single([1, 4]), False)).all()
+    assert np.isnan(scorer.scores(np.array([1, 4, 6]), np.array([0, 2]))).all()
+    assert np.isnan(scorer.scores(np.array([1, 4, 6]), np.array([1, 4]))).all()
     # And once they are gone the others are exact again.
-    again = scorer.scores(np.array([1, 4]), single([0]), True)
+    again = scorer.scores(np.array([1, 4]), np.array([0]))
     expected = by_definition(LinearRegression(), X, y, folds, None, [{0, 1, 4}])
     np.testing.assert_allclose(again, expected, rtol=1e-9)
 
@@ -155,7 +146,7 @@ def test_residuals_of_many_candidates_come_in_batches(monkeypatch):
     for batch in [1, 25, 1 << 22]:
         monkeypatch.setattr(least_squares, "BATCH", batch)
         problem = of_fold(ROWS, LABELS, FOLD, 2.0, True, None)
-        results = list(problem.added(np.array([1]), [np.array([j]) for j in (0, 2, 3)]))
+        results = list(problem.residuals(np.array([1]), np.array([0, 2, 3])))
         assert np.concatenate([places for places, _ in results]).tolist() == [0, 1, 2]
         errors = np.hstack([columns for _, columns in results])
         for place, j in enumerate((0, 2, 3)):

@@ -33,29 +33,20 @@ def counting(estimator=None):
     return validation(estimator, Counting)
 
 
-def singles(*columns):
-    return [np.array([j]) for j in columns]
-
-
-def test_no_subset_is_fitted_twice_whatever_groups_it_is_of():
+def test_no_subset_is_fitted_twice():
     general = counting()
     memory = SubsetScores(general, None)
-    first = memory.scores(np.array([0]), singles(1, 2), True)
-    again = memory.scores(np.array([0]), singles(1, 2), True)
+    first = memory.scores(np.array([0]), np.array([1, 2]))
+    again = memory.scores(np.array([0]), np.array([1, 2]))
     # {0, 2} also comes from {0, 2, 3} without 3, and from {2} with 0.
-    back = memory.scores(np.array([0, 2, 3]), singles(3, 0), False)
-    other = memory.scores(np.array([2]), singles(0, 3), True)
+    back = memory.scores(np.array([0, 2, 3]), np.array([3, 0]))
+    other = memory.scores(np.array([2]), np.array([0, 3]))
     assert general.fitted == [{0, 1}, {0, 2}, {2, 3}]
     assert again.tolist() == first.tolist()
     assert back[0].tolist() == other[0].tolist() == first[1].tolist()
     assert back[1].tolist() == other[1].tolist()
-    assert memory.computed == 3
     expected = np.array([validation().scores(np.array([0, j])) for j in (1, 2)])
     assert first.tolist() == expected.tolist()
-    memory = SubsetScores(counting(), None)
-    pair = memory.scores(NONE, [np.array([0, 1])], True)
-    assert memory.scores(np.array([1]), singles(0), True).tolist() == pair.tolist()
-    assert memory.computed == 1
 
 
 def test_failing_candidates_are_named_and_jobs_give_the_same():
@@ -66,16 +57,16 @@ def test_failing_candidates_are_named_and_jobs_give_the_same():
             return super().fit(X, y)
 
     with pytest.raises(DataError, match=r"on {'c'}.*stop"):
-        SubsetScores(counting(Stops()), None).scores(NONE, singles(0, 1, 2, 3), True)
+        SubsetScores(counting(Stops()), None).scores(NONE, np.array([0, 1, 2, 3]))
     for estimator in [LinearRegression(), Ridge(alpha=3)]:
         memory = SubsetScores.of(validation(estimator), None, None)
         assert memory._fast is not None
         exact = [validation(estimator).scores(np.array(c)) for c in ([0, 1, 2], [1, 2, 3])]
-        np.testing.assert_allclose(memory.scores(np.array([1, 2]), singles(0, 3), True), exact, atol=1e-9)
+        np.testing.assert_allclose(memory.scores(np.array([1, 2]), np.array([0, 3])), exact, atol=1e-9)
         assert SubsetScores.of(validation(Ridge(positive=True)), None, None)._fast is None
-    groups = singles(3, 0, 2)
+    groups = np.array([3, 0, 2])
     alone, many = (
-        SubsetScores(validation(), None, n_jobs).scores(np.array([1]), groups, True) for n_jobs in (None, 2)
+        SubsetScores(validation(), None, n_jobs).scores(np.array([1]), groups) for n_jobs in (None, 2)
     )
     assert many.tolist() == alone.tolist()
-    assert SubsetScores(validation(), None).scores(np.array([1]), [], True).shape[0] == 0
+    assert SubsetScores(validation(), None).scores(np.array([1]), NONE).shape[0] == 0

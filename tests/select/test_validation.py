@@ -149,7 +149,7 @@ def test_scores_are_those_of_cross_val_score_and_failures_are_named():
 
     single = X.astype(np.float32)
     general = SubsetScores.of(validation(Looks(), X=single, cv=KFold(2)), None, None)
-    general.scores(np.array([3]), [np.array([0, 2])], True)
+    general.scores(np.array([0, 3]), np.array([2]))
     assert seen[0] == (np.dtype("f4"), (75, 3), single[75, [0, 2, 3]].tolist())
     estimator = GaussianNB()
     validation(estimator).scores(np.array([0]))

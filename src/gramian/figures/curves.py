@@ -34,9 +34,9 @@ def selection_data(result: Any) -> Data:
     }
     for name in ("size", "mean", "standard_error"):
         columns[name] = np.array([getattr(candidate, name) for candidate in result], dtype=float)
-    columns["chosen"] = np.arange(len(result)) == (-1 if result.choice is None else result.choice.place)
+    columns["chosen"] = np.arange(len(result)) == result.choice.place
     sentences = [f"{result.about.splitlines()[0].rstrip('.')}."]
-    sentences += [] if result.choice is None else [result.remarks()[0].lstrip("* ")]
+    sentences += [result.remarks()[0].lstrip("* ")]
     if np.isfinite(columns["standard_error"]).any():
         sentences.append("Bars: one standard error of the mean over folds.")
     if None in sizes or len(set(sizes)) <= max(1, len(sizes) // 2):  # a list

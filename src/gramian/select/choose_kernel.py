@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -65,12 +64,9 @@ class TriedKernel(Candidate):
         Value of the criterion; NaN where it failed.
     remark : str
         Why there is no value, or a doubt about the kernel.
-    said : tuple of str
-        Warnings of estimators.
     """
 
     remark: str = ""
-    said: tuple[str, ...] = ()
 
     @property
     def kernel(self) -> Kernel:
@@ -121,7 +117,6 @@ class KernelSelection(Selection[TriedKernel]):
         *("kernel", "value", "standard_error", "components", "best", "remark"),
     )
     unit: ClassVar[str] = "components"
-    bars: ClassVar[bool] = False
 
     @property
     def n_components(self) -> int | None:
@@ -153,7 +148,7 @@ class KernelSelection(Selection[TriedKernel]):
             "measure": self.measure,
             "kernel": repr(self.best),
             "components": self.n_components,
-            "reason": self.choice.why if self.choice else "",
+            "reason": self.choice.why,
             "notes": self.notes,
             "candidates": [dict(zip(self.columns, row, strict=True)) for row in self.rows()],
         }
@@ -171,7 +166,7 @@ class KernelSelection(Selection[TriedKernel]):
     def remarks(self) -> list[str]:
         """Return the reason, remarks about kernels, and the notes."""
         doubts = [f"- {t.expression}: {t.remark}" for t in self.tried if t.remark]
-        return [*([self.choice.why] if self.choice else []), *doubts, *(f"- {note}" for note in self.notes)]
+        return [self.choice.why, *doubts, *(f"- {note}" for note in self.notes)]
 
 
 def choose_kernel(
@@ -306,10 +301,8 @@ def choose_kernel(
     notes = list(_remarks(best, judged, linear_filter))
     notes += [f"{len(X):,} of the {n:,} rows were used, evenly spaced."] if len(X) < n else []
     notes += [f"{criterion=} does not use the labels."] if has_labels and criterion != "score" else []
-    messages = Counter(text for candidate in tried for text in candidate.said)
     about = f"Kernel for {n:,} rows x {d:,} columns, by {criterion}"
     choice = Choice(tried.index(best), _reason(best, len(judged), measure, linear_filter))
-    notes += validation.notes_of(messages)
     return KernelSelection(tuple(tried), about, choice, tuple(notes), measure, criterion)
 
 
@@ -577,7 +570,7 @@ def _factor(sizes: FloatArray) -> float:
 LEAST, MOST = 0.25, 1.0
 # Relatively: values that agree like this are equal, and the fewer components are taken.
 SAME_ERROR = 1e-3
-QUIET = errors.RankWarning, errors.CertificateWarning
+QUIET = errors.RankWarning, errors.CertificateWarning, errors.IndefiniteKernelWarning
 
 
 def _measured(
@@ -750,7 +743,7 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
         scores = fitted.transform(np.maximum(X[test] + noisy.noise[test], floor))
         return lambda k: noisy.products(fold, first_components(fitted, k).inverse_transform(scores[:, :k]))
 
-    with errors.ignoring(*QUIET, errors.IndefiniteKernelWarning, errors.PreimageWarning):
+    with errors.ignoring(*QUIET, errors.PreimageWarning):
         values, numbers = _measured(model, X, noisy.folds, counts, measure)
     if not np.isfinite(values).all():
         raise DataError("Pre-images exceed the range of float64. Scale the data first.")
@@ -832,8 +825,8 @@ def downstream_score(
             f"with {k} {where}",
         )
 
-    with errors.ignoring(*QUIET), validation.warnings_counted() as messages:
+    with errors.ignoring(*QUIET):
         values, numbers = _measured(model, X, folds, counts, measure)
     mean = values.mean(axis=0)
     best = int(np.argmax(mean >= mean.max() - SAME_ERROR * abs(mean.max())))
-    return TriedKernel.in_folds(model, numbers[best], values[:, best], said=tuple(messages))
+    return TriedKernel.in_folds(model, numbers[best], values[:, best])

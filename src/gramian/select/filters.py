@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import textwrap
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.special import chdtrc, ndtri
-from scipy.stats import rankdata
+from scipy.special import chdtrc
 from sklearn.feature_selection import chi2, f_classif, f_regression
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import dense, parallel_map
 from gramian.core.checks import check_choice, check_integer, check_number, counted
+from gramian.core.notebook import Grid
 from gramian.core.records import FloatArray, Seed
 from gramian.errors import DataError, ParameterError
 from gramian.models.inputs import generators
 from gramian.models.sklearn import knows_names
 from gramian.select import validation
 from gramian.select.mutual_information import mutual_information
-from gramian.select.targets import ColumnSelector, Labelled, as_labelled, side_by_side
+from gramian.select.targets import ColumnSelector, Labelled, as_labelled
 from gramian.statistics import candidates, components
 from gramian.statistics.associations import unit_columns
 from gramian.statistics.candidates import Candidate, Choice, Selection
-from gramian.tables.rows import Rows
 
-# So many features at least are put in order by "mrmr"; each costs a pass over the data.
-MOST_ORDERED = 1000
-HEADS = {"mutual-information": "nats", "f": "F", "chi2": "chi2", "correlation": "|r|"}
+HEADS = {"mutual-information": "nats", "f": "F", "chi2": "chi2"}
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
 LEAST_CEILING = 100
 
@@ -67,11 +62,9 @@ class FeatureFilter(ColumnSelector):
 
     Parameters
     ----------
-    score_func : {"mutual-information", "f", "chi2", "correlation"} or callable, default="mutual-information"
+    score_func : {"mutual-information", "f", "chi2"}, default="mutual-information"
         Score of a feature: ``mutual_information`` in nats; the F statistic of the analysis of variance, or
-        of simple regression where the label is a number; chi-squared, for counts and classes; the absolute
-        Pearson correlation, for classes the correlation ratio. Or a function of rows and labels that returns
-        scores, or scores and p-values; larger is better.
+        of simple regression where the label is a number; chi-squared, for counts and classes.
     k : "cv", int or float, default="cv"
         Number of features to select. ``"cv"``: the smallest of 1, 2, 3, 4, 5, 7, 10, 15, 20, ... whose
         validated score is within one standard error of the best. A number. A share in (0, 1], rounded half
@@ -81,11 +74,6 @@ class FeatureFilter(ColumnSelector):
         standardised features, logistic regression for classes and ridge regression for numbers.
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn; each class needs as many rows.
-    redundancy : {None, "mrmr"}, default=None
-        ``"mrmr"`` ranks greedily by relevance minus the mean redundancy with the features ranked before.
-        Redundancy is the mutual information of the Gaussian copula in nats for mutual information, otherwise
-        ``|r|``. Relevance is then the correlation ratio (for ``"f"`` and ``"correlation"``) or the share of
-        the largest score. At least 1,000 features are ranked so, the others by their value after those.
     scoring : str or callable, optional
         Score of ``k="cv"``, as in scikit-learn; by default the estimator's own, accuracy or R2.
     n_neighbors : int, default=3
@@ -105,12 +93,10 @@ class FeatureFilter(ColumnSelector):
         Rank of each feature, from 1; equal scores in the order of the columns.
     k_, support_ : int, ndarray of bool of shape (n_features,)
         Number and mask of the selected features.
-    cv_results_ : dict or None
-        With ``k="cv"``: ``"k"``, ``"mean_score"``, ``"standard_error"``, ``"fold_scores"`` of shape (tried,
-        folds), ``"best_k"`` and ``"one_standard_error_k"``. The best of these scores is optimistic, because
-        it was chosen: validate a pipeline with the filter in it to know how it does.
     selection_ : Selection or None
-        The same as a record that prints as a table; ``to_frame()``.
+        With ``k="cv"`` the numbers of features that were tried and their scores in every fold; prints as a
+        table, ``to_frame()``. The best of these scores is optimistic, because it was chosen: validate a
+        pipeline with the filter in it to know how it does.
     estimator_ : estimator or None
         The estimator of ``k="cv"``, unfitted.
     task_ : "classes" or "numbers"
@@ -129,7 +115,7 @@ class FeatureFilter(ColumnSelector):
     Guyon and Elisseeff (2003), An introduction to variable and feature selection, Journal of Machine
     Learning Research 3. Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of
     microarray gene-expression data, PNAS 99, for the ranking inside of the folds. Breiman, Friedman, Olshen
-    and Stone (1984) for the one-standard-error rule. Peng, Long and Ding (2005) for mRMR.
+    and Stone (1984) for the one-standard-error rule.
 
     Examples
     --------
@@ -143,12 +129,11 @@ class FeatureFilter(ColumnSelector):
     ([3, 4, 1, 2], [119.3, 49.2, 1180.2, 960.0])
     """
 
-    score_func: str | Callable[..., Any] = "mutual-information"
+    score_func: str = "mutual-information"
     k: int | float | str = "cv"
     _: KW_ONLY
     estimator: Any = None
     cv: Any = 5
-    redundancy: str | None = None
     scoring: str | Callable[..., float] | None = None
     n_neighbors: int = 3
     random_state: Seed = 0
@@ -163,7 +148,7 @@ class FeatureFilter(ColumnSelector):
         ----------
         X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
             Of a sparse matrix some columns are made dense at a time: those that are scored together, and
-            those that ``estimator`` is validated on. A function as ``score_func`` is given the CSC matrix.
+            those that ``estimator`` is validated on.
         y : array-like of shape (n_samples,), optional
             Classes or numbers; not needed for a file that is read with ``label=``. Text, booleans and whole
             numbers of few distinct values are classes, unless the estimator says otherwise. Rows whose label
@@ -177,55 +162,35 @@ class FeatureFilter(ColumnSelector):
         Raises
         ------
         DataError
-            NaN, a single class, sparse data with ``redundancy="mrmr"``, negative values for chi2, too few
-            rows for cross-validation.
+            NaN, a single class, negative values for chi2, too few rows for cross-validation.
         ParameterError
             A parameter outside of what it may be.
         """
-        if not callable(self.score_func):
-            check_choice("score_func", self.score_func, SCORES)
-        if self.redundancy is not None:
-            check_choice("redundancy", self.redundancy, ("mrmr",))
+        check_choice("score_func", self.score_func, SCORES)
         check_integer("n_neighbors", self.n_neighbors)
         if self.estimator is not None:
             validation.scorer_of(self.estimator, self.scoring)
-        one_by_one = isinstance(self.score_func, str) and self.redundancy is None and self.k != "cv"
         kind = validation.kind_of_label(self.estimator)
-        data = as_labelled(X, y, estimator=self, discrete=kind, by_columns=one_by_one, cv=self.cv)
-        if sparse.issparse(data.X) and self.redundancy is not None:
-            raise DataError(
-                'redundancy="mrmr" compares every feature with every other one, all of them '
-                "dense, and X is sparse.",
-                "Pass X.toarray(), or leave redundancy out.",
-            )
+        data = as_labelled(X, y, estimator=self, discrete=kind, cv=self.cv)
         d = data.X.shape[1]
         requested = number_of_features(self.k, d)
         self.task_ = "numbers" if data.classes is None else "classes"
         # Before the ranking, so that what cannot be validated is refused at once.
         validator = self._validator(data) if self.k == "cv" else None
         drawing, folding = generators(self.random_state, 2)
-        ranker = Ranker(self.score_func, data.names, data.classes, self.redundancy, self.n_neighbors)
-        scores, order = ranker.rank(data.X, data.y, max(requested or 0, MOST_ORDERED), drawing)
+        ranker = Ranker(self.score_func, data.names, data.classes is not None, self.n_neighbors)
+        scores, order = ranker.rank(data.X, data.y, drawing)
         self.classes_, self.n_samples_ = data.classes, len(data.y)
         self.scores_, self.pvalues_ = scores.values, scores.p_values
         self.notes_ = scores.notes
         self.ranking_ = np.empty(d, dtype=np.intp)
         self.ranking_[order] = np.arange(1, d + 1)
-        self.estimator_ = self.cv_results_ = self.selection_ = None
+        self.estimator_ = self.selection_ = None
         if validator is not None:
             self.estimator_ = validator.estimator
             result = self._validated(ranker, data, validator, folding)
             self.selection_ = result
-            self.cv_results_ = {
-                "k": np.array([t.size for t in result], dtype=np.intp),
-                "mean_score": np.array([t.mean for t in result]),
-                "standard_error": np.array([t.standard_error for t in result]),
-                "fold_scores": np.array([t.fold_scores for t in result]),
-                "best_k": result[candidates.best(result)].size,
-                "one_standard_error_k": result.chosen.size,
-            }
-            self.notes_ += result.notes
-            requested, self.reason_ = result.chosen.size, result.choice.why if result.choice else ""
+            requested, self.reason_ = result.chosen.size, result.choice.why
         elif isinstance(self.k, Integral):
             self.reason_ = f"Requested: {counted(int(self.k), 'feature')}."
         else:
@@ -257,7 +222,7 @@ class FeatureFilter(ColumnSelector):
                 delayed(_fold_scores)(ranker, data, validator, sizes, fold, state)
                 for fold, state in enumerate(rng.spawn(folds))
             )
-        scores = np.array([scores for scores, _ in runs]).T
+        scores = np.array(runs).T
         tried = tuple(
             Candidate.in_folds(size, size, row) for size, row in zip(sizes.tolist(), scores, strict=True)
         )
@@ -268,8 +233,7 @@ class FeatureFilter(ColumnSelector):
         )
         name = self.score_name_
         choice = Choice(candidates.within_one_standard_error(tried), why_so_many(tried, name))
-        counts: Counter[str] = sum((counts for _, counts in runs), Counter())
-        return FilterSelection(tried, about, choice, validation.notes_of(counts), name)
+        return FilterSelection(tried, about, choice, measure=name)
 
     # ------------------------------------------------ what the selector says
 
@@ -288,9 +252,9 @@ class FeatureFilter(ColumnSelector):
         """
         check_is_fitted(self)
         label = "a number" if self.classes_ is None else f"{len(self.classes_)} classes"
-        how = validation.score_name(self.score_func) + (", less redundancy (mrmr)" if self.redundancy else "")
         d, n = len(self.ranking_), self.n_samples_
-        lines = [f"{d:,} features by {how} with {label}, {n:,} rows", *_ranking(self, features), ""]
+        about = f"{d:,} features by {self.score_func} with {label}, {n:,} rows"
+        lines = [about, str(self._table(features)), ""]
         lines += textwrap.wrap(f"Selected {self.k_:,}. {self.reason_}", candidates.WIDTH)
         if self.selection_ is not None:
             about = textwrap.wrap(self.selection_.about, candidates.WIDTH)
@@ -298,6 +262,22 @@ class FeatureFilter(ColumnSelector):
         for note in self.notes_:
             lines += textwrap.wrap(note, candidates.WIDTH, subsequent_indent="  ")
         return "\n".join(lines)
+
+    def _table(self, features: int) -> Grid:
+        order, p = np.argsort(self.ranking_, kind="stable"), self.pvalues_
+        largest = float(self.scores_[np.isfinite(self.scores_)].max(initial=0.0))
+        form = candidates.number_format([largest], least=2)
+        rows = [
+            (
+                *(self.ranking_[j], self.feature_names_[j], float(self.scores_[j])),
+                *([] if p is None else [p[j]]),
+                "selected" if self.support_[j] else "",
+            )
+            for j in order
+        ]
+        tested = p is not None
+        heads = ("rank", "feature", HEADS[self.score_func], *["p"] * tested, "")
+        return Grid(heads, rows, ("", "", form, *[".2g"] * tested, ""), most=features)
 
     @property
     def feature_names_(self) -> list[str]:
@@ -358,16 +338,14 @@ def tried_sizes(d: int, n: int) -> npt.NDArray[np.intp]:
 
 def _fold_scores(
     ranker: Ranker, data: Labelled, validator: validation.Validation, sizes: Places, fold: int, rng: Any
-) -> tuple[list[float], Counter[str]]:
-    """Return the scores of the best features for every number, ranked on the training rows, and warnings."""
+) -> list[float]:
+    """Return the scores of the best features for every number, ranked on the training rows."""
     train = validator.folds[fold][0]
     try:
-        order = ranker.rank(data.X[train], data.y[train], int(sizes[-1]), rng)[1]
+        order = ranker.rank(data.X[train], data.y[train], rng)[1]
     except (DataError, ParameterError) as error:
         raise DataError(f"In fold {fold + 1}, which trains on {len(train)} rows: {error}") from error
-    with validation.warnings_counted() as counts:
-        scores = [validator.score(np.sort(order[:size]), fold) for size in sizes]
-    return scores, counts
+    return [validator.score(np.sort(order[:size]), fold) for size in sizes]
 
 
 def why_so_many(tried: Sequence[Candidate], name: str) -> str:
@@ -384,35 +362,9 @@ def why_so_many(tried: Sequence[Candidate], name: str) -> str:
     return f"{many} ({mean}): the best score{rest * (top is not tried[0])}."
 
 
-# ------------------------------------------------------------------------ text
-
-
-def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
-    order = np.argsort(model.ranking_, kind="stable")
-    names, p_values = model.feature_names_, model.pvalues_
-    shown = order[:features]
-    width = max([7, *(len(names[j]) for j in shown)])
-    largest = float(model.scores_[np.isfinite(model.scores_)].max(initial=0.0))
-    form = candidates.number_format([largest], least=2)
-    head = HEADS.get(validation.score_name(model.score_func), "score")
-    yield f"rank  {'feature':{width}} {head:>10}" + ("" if p_values is None else f" {'p':>9}")
-    for j in shown:
-        score = float(model.scores_[j])
-        # The bar of an infinite score is full.
-        length = candidates.bar(min(score, largest) if largest > 0 else float(score > 0), largest or 1.0)
-        chance = "" if p_values is None else f" {p_values[j]:9.2g}"
-        kept = "selected" if model.support_[j] else ""
-        number = "-" if np.isnan(score) else f"{score:{form}}"
-        start = f"{model.ranking_[j]:4d}  {names[j]:{width}} {number:>10}{chance}"
-        yield f"{start}  {length:20} {kept}".rstrip()
-    if len(order) > len(shown):
-        more = int(model.support_[order[features:]].sum())
-        yield f"... and {len(order) - len(shown):,} more" + (f", {more:,} of them selected" if more else "")
-
-
 # ---- Scores of single features against a label, with the p-values that the classical tests give
 
-Values = Any  # an array, a CSC matrix, of which a block of columns at a time is made dense, or spread Rows
+Values = Any  # an array, or a CSC matrix, of which a block of columns at a time is made dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -432,11 +384,6 @@ class Scores:
     values: FloatArray
     p_values: FloatArray | None = None
     notes: tuple[str, ...] = ()
-
-
-def _no_freedom(discrete: bool) -> str:
-    groups = "classes" if discrete else "coefficients"
-    return f"There are as many {groups} as rows, so no degree of freedom is left"
 
 
 def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
@@ -476,16 +423,12 @@ def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     >>> found.values.round(4).tolist(), found.p_values.round(4).tolist()
     ([18.0, 0.0], [0.0513, 1.0])
     """
-    F, p, (_, within) = _f_test(X, y, discrete)
-    if within < 1:
-        raise DataError(f"{_no_freedom(discrete)} for an F score.", "Add rows, or use another score.")
-    return Scores(F, p)
-
-
-def _f_test(X: Values, y: Values, discrete: bool) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
-    """Return F and p of every feature, and the degrees of freedom between and within."""
     between = len(np.unique(y)) - 1 if discrete else 1
     within = len(y) - between - 1
+    if within < 1:
+        why = f"There are as many {'classes' if discrete else 'coefficients'} as rows"
+        hint = "Add rows, or use another score."
+        raise DataError(f"{why}, so no degree of freedom is left for an F score.", hint)
     label = y if discrete else unit_columns(y[None, :])[0]
     # Of this size is what rounding leaves, of either sign, of a feature that the label explains completely.
     rounding = 4 * np.finfo(np.float64).eps * np.sqrt(len(y)) * between
@@ -494,53 +437,17 @@ def _f_test(X: Values, y: Values, discrete: bool) -> tuple[FloatArray, FloatArra
         columns = unit_columns(columns)
         with np.errstate(divide="ignore", invalid="ignore"):
             F, p = (f_classif if discrete else f_regression)(columns.T, label)
-        constant, whole = ~columns.any(axis=1), (np.abs(F) * rounding > within) | (within < 1)
+        constant, whole = ~columns.any(axis=1), np.abs(F) * rounding > within
         F = np.select([constant, whole], [0.0, np.inf], np.abs(F))
-        return np.vstack(
-            [F, np.select([constant | (within < 1), whole], [1.0, 0.0], np.nan_to_num(p, nan=1.0))]
-        )
+        return np.vstack([F, np.select([constant, whole], [1.0, 0.0], np.nan_to_num(p, nan=1.0))])
 
     # Scikit-learn warns that features are constant, also of those that are explained completely.
-    with validation.warnings_counted():
-        F, p = by_columns(X, work)
-    return F, p, (between, within)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return Scores(*by_columns(X, work))
 
 
-def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
-    """Return the size of the correlation of every feature with a label, from 0 to 1.
-
-    For numbers ``|r|``, of Pearson. For classes the correlation ratio ``sqrt(B / (B + W))``, with B and W
-    the sums of squares between and within classes: the largest correlation that the feature has with any
-    numbers given to the classes. With two classes it is ``|r|`` with the label as 0 and 1. p-values are
-    those of :func:`f_score`, for numbers the two-sided t test of r.
-
-    Parameters
-    ----------
-    X, y, discrete
-        As for :func:`f_score`.
-
-    Returns
-    -------
-    Scores
-        A constant feature has 0 and p-value 1.
-
-    References
-    ----------
-    Fisher (1925), Statistical Methods for Research Workers, section 45, for the correlation ratio.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [4.0, 0.0], [5.0, 1.0]])
-    >>> correlation_score(X, np.array([0, 0, 1, 1]), discrete=True).values.round(4).tolist()
-    [0.9487, 0.0]
-    """
-    F, p, (between, within) = _f_test(X, y, discrete)
-    notes = (f"{_no_freedom(discrete)} and every p-value is 1.",) * (within < 1)
-    with np.errstate(divide="ignore"):
-        return Scores(1 / np.sqrt(1 + max(within, 1) / (between * F)), p, notes)
-
-
-def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[str] | None = None) -> Scores:
+def chi2_score(X: Values, y: Values, *, discrete: bool, names: Sequence[str]) -> Scores:
     """Return scikit-learn's chi-squared statistic of every feature, read as counts, against classes.
 
     ``sum over classes of (O - E)^2 / E`` with O the sum of the feature over the rows of a class and E the
@@ -555,7 +462,7 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
         Codes of classes.
     discrete : bool
         Whether ``y`` names classes; it must.
-    names : sequence of str, optional
+    names : sequence of str
         Of the features, for messages.
 
     Raises
@@ -572,19 +479,18 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
     Examples
     --------
     >>> X = np.array([[3.0, 1.0], [1.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
-    >>> chi2_score(X, np.array([0, 0, 1, 1])).values.tolist()
+    >>> chi2_score(X, np.array([0, 0, 1, 1]), discrete=True, names=["a", "b"]).values.tolist()
     [4.0, 0.0]
     """
     if not discrete:
-        others = 'score="f" or "correlation" or "mutual-information"'
-        raise ParameterError("score", "chi2", "needs classes, but the label is a number", f"Use {others}.")
+        hint = 'Use score_func="f" or "mutual-information".'
+        raise ParameterError("score_func", "chi2", "needs classes, but the label is a number", hint)
     least = dense(X.min(axis=0)).ravel()
     negative = np.flatnonzero(least < 0)
     if negative.size:
         j = int(negative[0])
-        name = names[j] if names is not None else f"x{j}"
         raise DataError(
-            f'score="chi2" needs counts, but column {name!r} has the negative value {least[j]:g}.',
+            f'score_func="chi2" needs counts, but column {names[j]!r} has the negative value {least[j]:g}.',
             "Negative values in data passed to chi2 are not allowed: use another score, or leave such "
             "columns out.",
         )
@@ -610,15 +516,13 @@ def by_columns(X: Values, work: Callable[[FloatArray], FloatArray]) -> FloatArra
     return np.concatenate(parallel_map(block, range(0, d, width)), axis=1)
 
 
-# ---- Ranks features by a score, optionally minus redundancy; repeated in every fold
+# ---- Ranks features by a score; repeated in every fold
 
 Places = npt.NDArray[np.intp]
 
-SCORES = ("mutual-information", "f", "chi2", "correlation")
-# An infinite score as a share of the largest finite one, where scores are compared with correlations.
-BEYOND = 2.0
+SCORES = ("mutual-information", "f", "chi2")
 # Scores that are nearer than this are equal: they are sums that may be rounded differently.
-TIE, DIGITS = 1e-12, 12
+DIGITS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -627,194 +531,41 @@ class Ranker:
 
     Attributes
     ----------
-    score : str or callable
-        One of ``SCORES``, or a function of rows and labels that returns scores, or scores and p-values.
+    score : str
+        One of ``SCORES``.
     names : tuple of str
         Of the features.
-    classes : ndarray or None
-        What the codes in a label stand for; None for a label that is a number.
-    redundancy : str or None
-        "mrmr" orders by relevance less redundancy.
+    discrete : bool
+        Whether the label names classes.
     n_neighbors : int
         For mutual information.
     """
 
-    score: str | Callable[..., Any]
+    score: str
     names: tuple[str, ...]
-    classes: Values | None
-    redundancy: str | None = None
+    discrete: bool
     n_neighbors: int = 3
 
-    @property
-    def discrete(self) -> bool:
-        """Whether the label names classes."""
-        return self.classes is not None
-
-    def rank(self, X: Values, y: Values, limit: int, random_state: Any = None) -> tuple[Scores, Places]:
-        """Score the features and order them; with "mrmr" the first ``limit`` by the greedy rule.
+    def rank(self, X: Values, y: Values, random_state: Any = None) -> tuple[Scores, Places]:
+        """Score the features and order them.
 
         Parameters
         ----------
         X : ndarray of shape (n, d)
         y : ndarray of shape (n,)
             Codes of classes, or numbers.
+        random_state
+            For mutual information.
         """
-        scores = self.measure(X, y, random_state)
-        if self.redundancy is None:
-            digits, exponent = np.frexp(scores.values)
-            return scores, np.argsort(-np.ldexp(digits.round(DIGITS), exponent), kind="stable")
-        shared = shared_information if self.score == "mutual-information" else shared_correlation
-        return scores, greedy_order(self._relevance(X, y, scores), shared(X), limit)
+        scores = self._measured(X, y, random_state)
+        digits, exponent = np.frexp(scores.values)
+        return scores, np.argsort(-np.ldexp(digits.round(DIGITS), exponent), kind="stable")
 
-    def measure(self, X: Values, y: Values, random_state: Any = None) -> Scores:
-        """Score the features."""
-        if callable(self.score):
-            return _called(self.score, X, y if self.classes is None else self.classes[y])
+    def _measured(self, X: Values, y: Values, random_state: Any) -> Scores:
         if self.score == "mutual-information":
             options: Any = {"n_neighbors": self.n_neighbors, "random_state": random_state}
             result = mutual_information(X, y, discrete_target=self.discrete, **options)
             return Scores(result.values, None, tuple(result.notes))
-        if isinstance(X, Rows):
-            bare = replace(self, names=())
-
-            def of_part(block: Rows, names: Any) -> Scores:
-                return replace(bare, names=tuple(names.tolist())).measure(block.in_memory(), y)
-
-            return X.over_columns(of_part, side_by_side, np.array(self.names))
         if self.score == "chi2":
             return chi2_score(X, y, discrete=self.discrete, names=self.names)
-        score = f_score if self.score == "f" else correlation_score
-        return score(X, y, discrete=self.discrete)
-
-    def _relevance(self, X: Values, y: Values, scores: Scores) -> FloatArray:
-        """Return scores in the unit of the redundancy: nats, or the scale of a correlation."""
-        if self.score in ("mutual-information", "correlation"):
-            return scores.values
-        if self.score == "f":
-            return correlation_score(X, y, discrete=self.discrete).values
-        values = scores.values
-        size = np.abs(values)
-        largest = float(size[np.isfinite(size)].max(initial=0.0))
-        return np.clip(values / (largest if largest > 0 else 1.0), -BEYOND, BEYOND)
-
-
-def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:
-    name, result = validation.score_name(score), score(X, y)
-    try:
-        values, p_values = result if isinstance(result, tuple) else (result, None)
-        values = np.asarray(values, dtype=np.float64)
-        p_values = np.ones(len(values)) if p_values is None else np.asarray(p_values, dtype=np.float64)
-        if not values.shape == p_values.shape == X.shape[1:]:
-            raise ValueError(f"it returned {values.size} and {p_values.size} for {X.shape[1]} features.")
-    except (TypeError, ValueError) as error:
-        each = "one number for each feature, or a pair of scores and p-values"
-        raise DataError(f"score={name} must return {each}: {error}") from error
-    missing = np.isnan(values)
-    notes = (f"The score {name} gave NaN for {int(missing.sum())} features, which rank last.",)
-    tested = np.where(np.isnan(p_values) | missing, 1.0, p_values) if isinstance(result, tuple) else None
-    return Scores(np.where(missing, -np.inf, values), tested, notes * bool(missing.any()))
-
-
-# ----------------------------------------------------------------- redundancy
-
-
-def greedy_order(relevance: FloatArray, redundancy: Callable[[int], FloatArray], limit: int) -> Places:
-    """Order features by relevance less mean redundancy with those before.
-
-    The first is the most relevant feature; each next one has the largest ``relevance_j - (1 / |S|) sum over
-    s in S of redundancy_js``, with S the features before it: the difference criterion (MID) of the
-    reference. Ties go to the first feature.
-
-    Parameters
-    ----------
-    relevance : ndarray of shape (d,)
-        Finite; larger is better.
-    redundancy : callable
-        Takes the number of a feature and returns how much every feature repeats of it, shape (d,).
-    limit : int
-        So many are ordered by the rule. The others follow by the value that they have after those.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        Numbers of the features, best first.
-
-    References
-    ----------
-    Peng, Long and Ding (2005), Feature selection based on mutual information: criteria of max-dependency,
-    max-relevance, and min-redundancy, IEEE Transactions on Pattern Analysis and Machine Intelligence 27,
-    equation 7.
-
-    Examples
-    --------
-    >>> copies = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> greedy_order(np.array([0.9, 0.9, 0.5]), copies.__getitem__, 3).tolist()
-    [0, 2, 1]
-    """
-    d = relevance.size
-    repeated = np.zeros(d)
-    value = relevance.astype(np.float64)
-    order: list[int] = []
-    left = np.ones(d, dtype=bool)
-    for count in range(1, min(limit, d) + 1):
-        best = value[left].max()
-        near = left & (value >= best - TIE * max(1.0, abs(best)))
-        order.append(int(np.argmax(near)))
-        left[order[-1]] = False
-        if count < d:
-            repeated += redundancy(order[-1])
-            value = relevance - repeated / count
-    rest = np.flatnonzero(left)
-    return np.concatenate([np.array(order, dtype=np.intp), rest[np.argsort(-value[rest], kind="stable")]])
-
-
-def shared_correlation(X: npt.NDArray[Any]) -> Callable[[int], FloatArray]:
-    """Return a function of j that gives ``|r|`` of feature j with every feature, 0 for a constant one.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [3.0, 6.0, 0.0], [4.0, 8.0, 0.0]])
-    >>> shared_correlation(X)(0).round(6).tolist()
-    [1.0, 1.0, 0.0]
-    """
-    return _correlations(unit_columns(np.ascontiguousarray(X.T, dtype=np.float64)))
-
-
-def shared_information(X: npt.NDArray[Any]) -> Callable[[int], FloatArray]:
-    """Return a function of j that gives the mutual information of feature j with every feature, in nats.
-
-    It is that of the Gaussian copula, ``-1/2 ln(1 - rho^2)``, with rho the correlation of the normal scores
-    of the two features: the normal quantiles of ``(rank - 1/2) / n``, equal values sharing their mean rank.
-    As mutual information does, it stays the same when a feature is replaced by an increasing function of
-    it, and it needs one product of a matrix with a vector where an estimate by neighbours needs a search
-    for each pair. For features whose copula is not normal it is a lower bound on their mutual information.
-    It is at most ``ln n``, which is what n different values can tell.
-
-    References
-    ----------
-    Ince, Giordano, Kayser, Rousselet, Gross and Schyns (2017), A statistical framework for neuroimaging data
-    analysis based on mutual information estimated via a Gaussian copula, Human Brain Mapping 38.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 1.0, 3.0], [2.0, 8.0, 1.0], [3.0, 27.0, 2.0], [4.0, 64.0, 4.0]])
-    >>> shared_information(X)(0).round(4).tolist()
-    [1.3863, 1.3863, 0.1016]
-    """
-    n = len(X)
-    ranks = rankdata(np.ascontiguousarray(X.T, dtype=np.float64), axis=1)
-    correlation = _correlations(unit_columns(ndtri((ranks - 0.5) / n)))
-    # Beyond this the logarithm would pass ln n.
-    largest = np.sqrt(1.0 - 1.0 / n**2)
-
-    def information(j: int) -> FloatArray:
-        return np.asarray(-0.5 * np.log1p(-(np.minimum(correlation(j), largest) ** 2)))
-
-    return information
-
-
-def _correlations(U: FloatArray) -> Callable[[int], FloatArray]:
-    def correlation(j: int) -> FloatArray:
-        return np.asarray(np.minimum(np.abs(U @ U[j]), 1.0))
-
-    return correlation
+        return f_score(X, y, discrete=self.discrete)

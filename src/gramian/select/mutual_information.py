@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -22,9 +21,8 @@ from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, Seed
 from gramian.errors import DataError, ParameterError
 from gramian.models.sklearn import NEVER_OVERWRITTEN, knowing
-from gramian.select.targets import Labelled, as_labelled, column_of, looks_discrete, side_by_side
-from gramian.statistics.candidates import bar, data_frame
-from gramian.tables.rows import Rows
+from gramian.select.targets import Labelled, as_labelled, column_of, looks_discrete
+from gramian.statistics.candidates import data_frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,8 +35,6 @@ class MutualInformation(Tabulated):
     ----------
     values : ndarray of shape (d,)
         Nats, never below 0.
-    p_values : ndarray of shape (d,) or None
-        Share of permuted labels with at least this value, the label itself included.
     feature_names : tuple of str
         Names of the columns.
     discrete : ndarray of bool of shape (d,)
@@ -59,7 +55,6 @@ class MutualInformation(Tabulated):
     """
 
     values: FloatArray
-    p_values: FloatArray | None
     feature_names: tuple[str, ...]
     discrete: npt.NDArray[np.bool_]
     label_entropy: float | None
@@ -79,12 +74,11 @@ class MutualInformation(Tabulated):
         """Features by falling value; ties in the order of the columns."""
         return np.argsort(-self.values, kind="stable")
 
-    def rows(self) -> list[tuple[str, float, float | None, str]]:
-        """Return name, nats, p-value and kind of each feature, by falling value."""
+    def rows(self) -> list[tuple[str, float, str]]:
+        """Return name, nats and kind of each feature, by falling value."""
         order = self.ranking
         names, kinds = np.array(self.feature_names)[order], np.where(self.discrete, "discrete", "continuous")
-        p = [None] * len(order) if self.p_values is None else self.p_values[order].tolist()
-        return list(zip(names.tolist(), self.values[order].tolist(), p, kinds[order].tolist(), strict=True))
+        return list(zip(names.tolist(), self.values[order].tolist(), kinds[order].tolist(), strict=True))
 
     def to_frame(self) -> Any:
         """Return the ranking as a pandas data frame.
@@ -99,15 +93,10 @@ class MutualInformation(Tabulated):
         MissingExtraError
             Where pandas is not installed; :meth:`rows` needs nothing.
         """
-        return data_frame(self.rows(), ["feature", "nats", "p_value", "kind"])
+        return data_frame(self.rows(), ["feature", "nats", "kind"])
 
     def _notebook(self) -> Iterator[str | Grid]:
-        largest, tested = float(self.values.max()), self.p_values is not None
-        rows = [
-            (name, value, *([p] if tested else []), bar(value, largest)) for name, value, p, _ in self.rows()
-        ]
-        heads, formats = ("feature", "nats", *["p"] * tested, ""), ("", ".4f", *[".3g"] * tested, "")
-        yield Grid(heads, rows, formats)
+        yield Grid(("feature", "nats"), [row[:2] for row in self.rows()], ("", ".4f"))
         yield from self.notes
 
 
@@ -125,7 +114,6 @@ def mutual_information(
     discrete: Any = "auto",
     discrete_target: bool | str = "auto",
     n_neighbors: int = 3,
-    n_resamples: int = 0,
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> MutualInformation:
@@ -139,8 +127,7 @@ def mutual_information(
     Parameters
     ----------
     X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
-        Of a sparse matrix some columns are made dense at a time; those of Dask's chunks are looked at where
-        they are.
+        Of a sparse matrix some columns are made dense at a time.
     y : array-like of shape (n_samples,), optional
         Labels; not needed for a file that is read with ``label=``. Rows without one are left out, with a
         warning.
@@ -152,10 +139,8 @@ def mutual_information(
     n_neighbors : int
         Neighbours of the estimates for continuous variables. More of them vary less and are more biased. In a
         class with fewer rows all the others are taken; a class of one row is left out.
-    n_resamples : int
-        Labels permuted so many times give p-values; 0 gives none.
     random_state : int, RandomState, Generator or None, default=0
-        For the noise and the permutations; None draws a new seed at each call.
+        For the noise; None draws a new seed at each call.
     n_jobs : int or None
         Largest number of threads. None: as many as BLAS may use.
 
@@ -177,8 +162,7 @@ def mutual_information(
     its mean magnitude (at least 1e-10) is added, the same that scikit-learn adds for the same
     ``random_state``; an offset beyond 100 standard deviations is subtracted before. A constant feature has 0.
     For continuous columns of a sparse matrix that would, dense, take more than a quarter of the memory limit
-    (``GRAMIAN_MEMORY_LIMIT``) it is drawn for a few columns at a time, as from another ``random_state``; for
-    those of Dask's chunks, for every block of 64 MB.
+    (``GRAMIAN_MEMORY_LIMIT``) it is drawn for a few columns at a time, as from another ``random_state``.
 
     Bias: the plug-in estimate is too high by about ``(r - 1)(c - 1) / (2 n)`` for r and c distinct values. A
     nearest-neighbour estimate varies around 0 for independent variables and is cut off there.
@@ -195,43 +179,15 @@ def mutual_information(
     array([0.6931, 0.    ])
     """
     k = check_integer("n_neighbors", n_neighbors)
-    repeats = check_integer("n_resamples", n_resamples, 0)
     most = None if n_jobs is None else effective_n_jobs(n_jobs)
     stream = random_stream(random_state)
-    data = as_labelled(X, y, estimator="mutual_information", discrete=discrete_target, by_columns=True)
-    if isinstance(data.X, Rows):
-        discrete_features = (
-            discrete if isinstance(discrete, (str, bool)) else _discrete_features(discrete, data)
-        )
-        options = {"n_neighbors": k, "n_resamples": repeats, "discrete_target": data.classes is not None}
-        return _of_spread(data, discrete_features, stream, options)
+    data = as_labelled(X, y, estimator="mutual_information", discrete=discrete_target)
     kinds, classes = _discrete_features(discrete, data), data.classes is not None
     _check_neighbors(data, kinds, k)
-    result = information(
-        data.X, data.y, classes=classes, discrete=kinds, k=k, n_resamples=repeats, stream=stream, most=most
-    )
-    # A permutation that tells as much counts, but for the last digits.
-    p = (1 + (result[1:] >= result[0] - 1e-12).sum(axis=0)) / (1 + repeats) if repeats else None
+    result = information(data.X, data.y, classes=classes, discrete=kinds, k=k, stream=stream, most=most)
     most_of_label = None if data.classes is None else entropy(data.y)
     notes = tuple(_notes(data, k)) if classes and not kinds.all() else ()
-    return MutualInformation(np.maximum(result[0], 0.0), p, data.names, kinds, most_of_label, notes)
-
-
-def _of_spread(
-    data: Labelled, discrete: Any, stream: np.random.RandomState, options: dict[str, Any]
-) -> MutualInformation:
-    """Ask about blocks of columns, where they are, and put the answers side by side."""
-    y = data.original
-
-    def of_part(block: Rows, names: Any, mask: Any) -> MutualInformation:
-        named = replace(block, feature_names=tuple(names.tolist()))
-        kinds = discrete if mask is None else mask
-        # A state of its own for each: threads would share one.
-        return mutual_information(named, y, discrete=kinds, random_state=deepcopy(stream), **options)
-
-    mask = discrete if isinstance(discrete, np.ndarray) else None
-    result: MutualInformation = data.X.over_columns(of_part, side_by_side, np.array(data.names), mask)
-    return result
+    return MutualInformation(np.maximum(result, 0.0), data.names, kinds, most_of_label, notes)
 
 
 def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
@@ -278,8 +234,6 @@ def _notes(data: Labelled, k: int) -> Iterator[str]:
 # ---- Estimates of mutual information in nats: by shares of values, and by distances to nearest neighbours
 
 Codes = npt.NDArray[np.signedinteger[Any]]
-# From columns, one in each row, or codes to the estimates with each permutation of a label.
-Estimate = Callable[[npt.NDArray[Any]], FloatArray]
 # Entries handled together: sorting and gathering stay within the cache of a core.
 TOGETHER = 1 << 16
 NOISE = 1e-10
@@ -296,11 +250,10 @@ def information(
     classes: bool,
     discrete: npt.NDArray[np.bool_],
     k: int,
-    n_resamples: int,
     stream: np.random.RandomState,
     most: int | None,
 ) -> FloatArray:
-    """Return the estimates for every column with the label, and with each permutation of it, in nats.
+    """Return the estimates for every column with the label, in nats.
 
     Parameters
     ----------
@@ -313,38 +266,49 @@ def information(
         The discrete columns.
     k : int
         Neighbours.
-    n_resamples : int
     stream : RandomState
-        For noise and permutations.
+        For noise.
     most : int or None
         Largest number of threads.
 
     Returns
     -------
-    ndarray of shape (1 + n_resamples, d)
-        First those of the label itself. Estimates by neighbours may be negative. Constant columns have 0.
+    ndarray of shape (d,)
+        Estimates by neighbours may be negative. Constant columns have 0.
     """
     n, d = X.shape
-    result = np.zeros((1 + n_resamples, d))
+    result = np.zeros(d)
     continuous = np.flatnonzero(~discrete)
     # In the order in which scikit-learn draws, so that equal values are told apart as there.
     chunks = slices(len(continuous), max(1, TOGETHER // n))
     apart = sparse.issparse(X) and 8 * n * len(continuous) > memory_limit_bytes(None) // MEMORY_SHARE
     noise = _noise(n, chunks, stream, apart)
     label = y if classes else noisy(y[None, :], stream.standard_normal((1, n)))[0]
-    shuffle = np.random.default_rng(stream.randint(0, 2**31 - 1, size=4))
-    labels = _permuted(label, n_resamples, shuffle)
-    with_continuous, with_discrete = (_classes if classes else _numbers)(labels, k, shuffle)
+    kept, codes, sizes = _without_single(y) if classes else (slice(None), y, [])
+    ascending = np.sort(label)
 
     def of_some(chunk: slice) -> None:
         columns = continuous[chunk]
         values = dense(X[:, columns]).T.astype(np.float64, order="C")
-        result[:, columns] = with_continuous(noisy(values, noise(chunk).T))
-        result[:, columns[values.min(axis=1) == values.max(axis=1)]] = 0.0
+        varied = noisy(values, noise(chunk).T)
+        if classes:
+            S, order = _sorted(varied[:, kept])
+            result[columns] = ross(S, codes[order], sizes, k)
+        else:
+            result[columns] = [kraskov(x, label, ascending, k) for x in varied]
+        result[columns[values.min(axis=1) == values.max(axis=1)]] = 0.0
 
     def of_one(column: int) -> None:
-        codes = codes_of(column_of(X, column))
-        result[:, column] = with_discrete(codes) if codes.max() > 0 else 0.0
+        values = codes_of(column_of(X, column))
+        if values.max() == 0:
+            return
+        if classes:
+            result[column] = plug_in(values, y)
+            return
+        several, inner, counts = _without_single(values)
+        if counts:
+            S, order = _sorted(label[None, several])
+            result[column] = ross(S, inner[order], counts, k)[0]
 
     parallel_map(of_some, chunks, most=most)
     parallel_map(of_one, np.flatnonzero(discrete).tolist(), most=most)
@@ -364,40 +328,6 @@ def _noise(
     return lambda chunk: np.random.RandomState(seeds[chunk.start]).standard_normal(
         (n, chunk.stop - chunk.start)
     )
-
-
-def _permuted(label: npt.NDArray[Any], n_resamples: int, rng: np.random.Generator) -> npt.NDArray[Any]:
-    """Return the label and permutations of it as rows."""
-    return np.vstack([label, *(rng.permutation(label) for _ in range(n_resamples))])
-
-
-def _classes(labels: Codes, k: int, rng: np.random.Generator) -> tuple[Estimate, Estimate]:
-    """Return what estimates continuous columns, and a discrete one, with the rows of codes of classes."""
-    kept, codes, sizes = _without_single(labels[0])
-    inner = _permuted(codes, len(labels) - 1, rng)
-
-    def continuous(columns: FloatArray) -> FloatArray:
-        S, order = _sorted(columns[:, kept])
-        return np.array([ross(S, codes[order], sizes, k) for codes in inner])
-
-    return continuous, lambda codes: np.array([plug_in(codes, label) for label in labels])
-
-
-def _numbers(labels: FloatArray, k: int, rng: np.random.Generator) -> tuple[Estimate, Estimate]:
-    """Return the same for rows of numbers."""
-    ascending = np.sort(labels[0])
-
-    def continuous(columns: FloatArray) -> FloatArray:
-        return np.array([[kraskov(x, y, ascending, k) for x in columns] for y in labels])
-
-    def discrete(codes: Codes) -> FloatArray:
-        kept, inner, sizes = _without_single(codes)
-        if not sizes:
-            return np.zeros(len(labels))
-        S, order = _sorted(labels[:, kept])
-        return ross(S, inner[order], sizes, k)
-
-    return continuous, discrete
 
 
 def _sorted(columns: FloatArray) -> tuple[FloatArray, npt.NDArray[np.intp]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from gramian.core.arrays import from_numpy, is_dask, memory_limit_bytes, to_numpy
+from gramian.core.arrays import from_numpy, memory_limit_bytes, to_numpy
 from gramian.core.records import FloatArray, RealArray
 from gramian.errors import DataError, InputTypeError, MissingValuesWarning, ParameterError
 from gramian.models.inputs import check_features, expected_columns, store_features
@@ -26,7 +26,6 @@ from gramian.tables.rows import Rows, require_magnitudes
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
 FEW = 20
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +34,8 @@ class Labelled:
 
     Attributes
     ----------
-    X : ndarray, CSC matrix or Rows of shape (n, d)
-        float32 or float64, as it came; float64 where it is sparse; Rows where they are spread.
+    X : ndarray or CSC matrix of shape (n, d)
+        float32 or float64, as it came; float64 where it is sparse.
     y : ndarray of shape (n,)
         int64 codes 0 .. c-1 of a discrete label, otherwise float64 numbers.
     classes : ndarray of shape (c,) or None
@@ -56,9 +55,7 @@ class Labelled:
         return self.y if self.classes is None else np.asarray(self.classes[self.y])
 
 
-def as_labelled(
-    X: Any, y: Any, *, estimator: Any, discrete: bool | str = "auto", by_columns: bool = False, cv: Any = None
-) -> Labelled:
+def as_labelled(X: Any, y: Any, *, estimator: Any, discrete: bool | str = "auto", cv: Any = None) -> Labelled:
     """Check rows and their labels; rows without a label are left out, with a warning that says how many.
 
     Parameters
@@ -73,8 +70,6 @@ def as_labelled(
         or the name of a function, for messages.
     discrete : bool or "auto"
         Whether the label names classes. By default :func:`looks_discrete` decides.
-    by_columns : bool
-        Whether Dask's rows stay where they are, for what looks at columns one by one.
     cv : int, splitter or iterable, optional
         Folds of these rows; those that are numbers of rows do not go with rows that are left out.
 
@@ -83,14 +78,10 @@ def as_labelled(
     DataError
         For an infinite label, labels of another length, a single class.
     MemoryLimitError
-        For Dask's rows that do not fit into memory, where all of them are needed.
+        For Dask's rows that do not fit into memory.
     """
     name = estimator if isinstance(estimator, str) else type(estimator).__name__
-    values = X.values if isinstance(X, table.Table) else X
-    spread = by_columns and is_dask(values)
-    rows = as_rows(
-        X, weigh=False, estimator=name, minimum=2, limit=memory_limit_bytes(None) if spread else None
-    )
+    rows = as_rows(X, weigh=False, estimator=name, minimum=2)
     if y is None and rows.table is not None:
         y = rows.table.labels
     if y is None:
@@ -108,8 +99,6 @@ def as_labelled(
             )
         MissingValuesWarning(f"{without} and {'was' if missing == 1 else 'were'} left out.").warn()
         rows = rows.picked(labelled)
-    if not rows.in_one_place:
-        return Labelled(replace(rows, feature_names=names), values, classes, names)
     require_magnitudes(rows)
     held = rows.in_memory()
     return Labelled(
@@ -169,20 +158,6 @@ def as_target(
         why = f"All {len(values)} labels are the same{' 1 class' * bool(discrete)}: {classes[0].item()!r}."
         raise DataError(why, f"Give {'at least two classes' if discrete else 'labels that vary'}.")
     return (codes.astype(np.int64), classes, labelled) if discrete else (values, None, labelled)
-
-
-def side_by_side(first: R, second: R) -> R:
-    """Return one record of two about some columns each: arrays and names in a row, and each note once."""
-    joined: dict[str, Any] = {}
-    for name, value in vars(first).items():
-        other = getattr(second, name)
-        if name == "notes":
-            joined[name] = tuple(dict.fromkeys(value + other))
-        elif isinstance(value, np.ndarray):
-            joined[name] = np.append(value, other)
-        elif isinstance(value, tuple):
-            joined[name] = value + other
-    return replace(first, **joined)  # type: ignore[type-var]
 
 
 def column_of(X: Any, j: int) -> np.ndarray[Any, Any]:
@@ -294,6 +269,6 @@ class ColumnSelector(SelectorMixin, TransformerMixin, BaseEstimator):  # type: i
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.sparse = getattr(self, "redundancy", None) is None
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

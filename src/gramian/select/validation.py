@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
-from threading import current_thread, main_thread
 from typing import Any, Self
 
 import joblib
@@ -32,7 +29,6 @@ from gramian.errors import DataError, InputTypeError, ParameterError
 Fold = tuple[IntArray, IntArray]
 Scorer = Callable[..., float]
 
-SAID = 3
 ADVICE = {
     "Fitting": "Use an estimator that can be fitted on every candidate, or leave these features out.",
     "Scoring": "Use another scoring, or a cv on whose folds the estimator can be scored.",
@@ -247,27 +243,6 @@ class Validation:
         return np.array([self.score(columns, fold) for fold in range(len(self.folds))])
 
 
-@contextmanager
-def warnings_counted() -> Iterator[Counter[str]]:
-    """Count the warnings of estimators instead of showing hundreds of them."""
-    messages: Counter[str] = Counter()
-    if current_thread() is not main_thread():
-        yield messages  # of none: Python's filters are of all threads
-        return
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield messages
-    messages.update(f"{w.category.__name__}: {str(w.message).splitlines()[0]}" for w in caught)
-
-
-def notes_of(messages: Counter[str]) -> tuple[str, ...]:
-    """Return the most frequent warnings of cross-validation."""
-    return tuple(
-        f"During cross-validation: {text} ({counted(count, 'time')})"
-        for text, count in messages.most_common(SAID)
-    )
-
-
 # ---- Scores of subsets, cached: no subset is fitted twice within a search
 
 
@@ -287,7 +262,6 @@ class SubsetScores:
     def __init__(self, validation: Validation, fast: Any = None, n_jobs: int | None = None) -> None:
         self._validation, self._fast, self._n_jobs = validation, fast, n_jobs
         self._known: dict[int, FloatArray] = {}
-        self.computed = 0
 
     @classmethod
     def of(cls, validation: Validation, scoring: Any, n_jobs: int | None) -> Self:
@@ -295,20 +269,22 @@ class SubsetScores:
         v = validation
         return cls(v, least_squares_scorer(v.estimator, v.X, v.y, v.folds, scoring), n_jobs)
 
-    def scores(self, kept: IntArray, groups: Sequence[IntArray], adding: bool) -> FloatArray:
-        """Return the score of ``kept`` with each group added, or removed: shape (n_groups, n_folds)."""
-        base = _key(kept)
-        # Adding and removing toggle the same bits.
-        keys = [base ^ _key(group) for group in groups]
+    def scores(self, kept: IntArray, columns: IntArray) -> FloatArray:
+        """Return the score of ``kept`` with each column added, or without it if it is there, in every fold.
+
+        Of shape (n_columns, n_folds). All columns are in ``kept``, or none.
+        """
+        # A set of columns as the bits of a number: adding and removing toggle one.
+        base = sum(1 << j for j in kept.tolist())
+        keys = [base ^ (1 << j) for j in columns.tolist()]
         todo = [j for j, key in enumerate(keys) if key not in self._known]
-        self.computed += len(todo)
         if todo and self._fast is not None:
-            result = self._fast.scores(kept, [groups[j] for j in todo], adding)
+            result = self._fast.scores(kept, columns[todo])
             exact = np.isfinite(result).all(axis=1)
             self._known.update((keys[todo[k]], result[k]) for k in np.flatnonzero(exact).tolist())
             todo = [todo[k] for k in np.flatnonzero(~exact).tolist()]
         if todo:
-            each = self._fitted([np.setxor1d(kept, groups[j]) for j in todo])
+            each = self._fitted([np.setxor1d(kept, columns[[j]]) for j in todo])
             with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
                 self._known.update(
                     (keys[j], row) for j, row in zip(progress.track(todo, "candidate"), each, strict=True)
@@ -322,11 +298,6 @@ class SubsetScores:
         parallel = Parallel(n_jobs=self._n_jobs, return_as="generator")
         result: Iterator[FloatArray] = parallel(delayed(self._validation.scores)(s) for s in subsets)
         return result
-
-
-def _key(columns: IntArray) -> int:
-    """Return a set of columns as the bits of a number: with or without a group is one operation away."""
-    return sum(1 << j for j in set(columns.tolist()))
 
 
 # ---- Scores of candidate features for least squares and ridge regression, without fitting each one
@@ -415,16 +386,16 @@ class LeastSquaresScorer:
     folds: list[FoldProblem]
     score: Score
 
-    def scores(self, kept: IntArray, groups: Sequence[IntArray], adding: bool) -> FloatArray:
-        """Return the score of ``kept`` with each group added, or removed: shape (n_groups, n_folds).
+    def scores(self, kept: IntArray, columns: IntArray) -> FloatArray:
+        """Return scores as :meth:`SubsetScores.scores` does.
 
         NaN where columns are so nearly dependent that the Gram matrix would lose digits: within 1e-6 of their
         squared length.
         """
 
         def in_fold(fold: FoldProblem) -> FloatArray:
-            values = np.full(len(groups), np.nan)
-            for indices, errors in fold.added(kept, groups) if adding else fold.removed(kept, groups):
+            values = np.full(len(columns), np.nan)
+            for indices, errors in fold.residuals(kept, columns):
                 values[indices] = self.score(errors, fold.y)
             return values
 
@@ -479,56 +450,33 @@ class FoldProblem:
     y: FloatArray
     start: FloatArray
 
-    def added(self, kept: IntArray, groups: Sequence[IntArray]) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield residuals of ``kept`` with groups added.
+    def residuals(self, kept: IntArray, columns: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield residuals of ``kept`` with each column added, or without it if it is there.
 
         Yields
         ------
         places : ndarray of shape (c,)
-            Which of the groups.
+            Which of the columns.
         errors : ndarray of shape (m, c)
             Residuals on the rows held out, a column each.
         """
-        solved = self._solved(kept)
-        if solved is None:
-            return
-        inverse, weights, error, V = solved
-        others = self.G[kept]
-        length = np.diagonal(self.G)
-        left = length - np.einsum("ij,ij->j", others, inverse @ others)
-        slope = self.b - others.T @ weights
-        beside = self.test - V @ others
-        alone, columns, several = _split(groups)
-        sound = left[columns] > LEAST * length[columns]
-        steps = slope[columns] / np.where(sound, left[columns], 1.0)
-        yield from self._batches(alone[sound], columns[sound], -steps[sound], error, beside)
-        for i, group in several:
-            inner = self.G[np.ix_(group, group)] - others[:, group].T @ inverse @ others[:, group]
-            L = _factor(inner, length[group])
-            if L is not None:
-                yield np.array([i]), (error - beside[:, group] @ cho_solve((L, True), slope[group]))[:, None]
-
-    def removed(self, kept: IntArray, groups: Sequence[IntArray]) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield residuals of ``kept`` without groups, as :meth:`added` does."""
         kept = np.sort(kept)
         solved = self._solved(kept)
         if solved is None:
             return
-        P, weights, error, V = solved
-        alone, columns, several = _split(groups)
-        indices = np.searchsorted(kept, columns)
-        yield from self._batches(alone, indices, weights[indices] / np.diagonal(P)[indices], error, V)
-        for i, group in several:
-            gone = np.searchsorted(kept, group)
-            share = np.linalg.solve(P[np.ix_(gone, gone)], weights[gone])
-            yield np.array([i]), (error + V[:, gone] @ share)[:, None]
-
-    def _batches(
-        self, indices: IntArray, columns: IntArray, weights: FloatArray, error: FloatArray, beside: FloatArray
-    ) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield residuals with one column each added to them."""
+        inverse, weights, error, V = solved
+        indices = np.arange(len(columns))
+        if np.isin(columns, kept).any():
+            beside, places = V, np.searchsorted(kept, columns)
+            steps = weights[places] / np.diagonal(inverse)[places]
+        else:
+            others, length = self.G[kept], np.diagonal(self.G)[columns]
+            left = (np.diagonal(self.G) - np.einsum("ij,ij->j", others, inverse @ others))[columns]
+            sound = left > LEAST * length
+            beside, places, indices = self.test - V @ others, columns[sound], indices[sound]
+            steps = -(self.b - others.T @ weights)[places] / left[sound]
         for batch in slices(len(indices), max(1, BATCH // max(1, len(self.y)))):
-            yield indices[batch], error[:, None] + beside[:, columns[batch]] * weights[batch]
+            yield indices[batch], error[:, None] + beside[:, places[batch]] * steps[batch]
 
     def _solved(self, kept: IntArray) -> tuple[FloatArray, ...] | None:
         """Solve for some columns; None where they are too nearly dependent.
@@ -550,13 +498,6 @@ class FoldProblem:
         inverse = cho_solve((L, True), np.eye(len(kept)))
         weights, rows = inverse @ self.b[kept], self.test[:, kept]
         return inverse, weights, self.start - rows @ weights, rows @ inverse
-
-
-def _split(groups: Sequence[IntArray]) -> tuple[IntArray, IntArray, list[tuple[int, IntArray]]]:
-    """Return which groups are of one column, and these columns; and the others with their places."""
-    single = [i for i, group in enumerate(groups) if len(group) == 1]
-    several = [(i, group) for i, group in enumerate(groups) if len(group) > 1]
-    return np.array(single, dtype=np.intp), np.array([groups[i][0] for i in single], dtype=np.intp), several
 
 
 def _factor(M: FloatArray, length: FloatArray) -> FloatArray | None:

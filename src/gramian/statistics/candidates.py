@@ -18,8 +18,6 @@ from gramian.core.records import FloatArray, Members
 from gramian.errors import needs
 
 WIDTH = 110
-BAR = 12  # characters
-EIGHTHS = " ▏▎▍▌▋▊▉█"
 TIED = 1e-12
 MOST_LINES = 60  # of a table
 
@@ -100,8 +98,8 @@ class Selection(InNotebook, Members[T_co]):
     tried : tuple of Candidate
     about : str
         What was selected, from what, by what.
-    choice : Choice or None
-        None where nothing could be chosen.
+    choice : Choice
+        The best of them, and the reason.
     notes : tuple of str
         What else should be known.
     measure : str
@@ -109,8 +107,8 @@ class Selection(InNotebook, Members[T_co]):
     """
 
     tried: tuple[T_co, ...]
-    about: str = ""
-    choice: Choice | None = None
+    about: str
+    choice: Choice
     notes: tuple[str, ...] = ()
     measure: str = "score"
 
@@ -119,16 +117,11 @@ class Selection(InNotebook, Members[T_co]):
     @property
     def chosen(self) -> T_co:
         """The candidate that was chosen."""
-        if self.choice is None:
-            raise AttributeError("Nothing was chosen: the search was stopped before its first score.")
         return self.tried[self.choice.place]
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the values of ``columns`` for each candidate."""
-        index = None if self.choice is None else self.choice.place
-        return [
-            (self.label_of(t), t.size, t.mean, t.standard_error, j == index) for j, t in enumerate(self.tried)
-        ]
+        return [(self.label_of(t), t.size, t.mean, t.standard_error, t is self.chosen) for t in self.tried]
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row for each candidate, by the first of ``columns``.
@@ -148,7 +141,6 @@ class Selection(InNotebook, Members[T_co]):
     # ------------------------------------------------------------------ text
 
     unit: ClassVar[str] = "features"
-    bars: ClassVar[bool] = True
 
     def shown(self) -> list[int]:
         """Return the places of the candidates that the table shows."""
@@ -160,37 +152,25 @@ class Selection(InNotebook, Members[T_co]):
 
     def remarks(self) -> list[str]:
         """Return what is said below the table."""
-        return [*([self.choice.why] if self.choice else []), *self.notes]
+        return [self.choice.why, *self.notes]
 
     def table(self) -> Grid:
-        """Return size, score, standard error, a bar and the candidate in words, line by line."""
-        indices = self.shown()
-        chosen = self.choice.place if self.choice else -1
-        means = [self.tried[j].mean for j in indices if math.isfinite(self.tried[j].mean)]
-        form = number_format([abs(mean) for mean in means])
-        # A bar has a length where zero is the least that there can be.
-        wide = BAR if self.bars and min(means, default=-1.0) >= 0 else 0
-        errors = any(math.isfinite(self.tried[j].standard_error) for j in indices)
-        rows = []
-        for j in indices:
-            candidate = self.tried[j]
-            length = f"{bar(candidate.mean, max(means), wide):{wide}}  " if wide else ""
-            error = candidate.standard_error if errors else ""
-            rows.append(
-                (
-                    "*" * (j == chosen),
-                    candidate.size,
-                    candidate.mean,
-                    error,
-                    length + self.label_of(candidate),
-                )
+        """Return size, score, standard error and the candidate in words, line by line."""
+        shown = [self.tried[j] for j in self.shown()]
+        form = number_format([abs(t.mean) for t in shown if math.isfinite(t.mean)])
+        errors = any(math.isfinite(t.standard_error) for t in shown)
+        rows = [
+            (
+                "*" * (t is self.chosen),
+                *(t.size, t.mean, t.standard_error if errors else ""),
+                self.label_of(t),
             )
+            for t in shown
+        ]
         heads = ("", self.unit, self.measure, "± s.e." * errors, "")
         return Grid(heads, rows, ("", "", form, form, ""), most=MOST_LINES)
 
     def __str__(self) -> str:
-        if not self.tried:
-            return f"{self.about}\nStopped before the first score."
         lines = [self.about, "", str(self.table()), ""]
         for remark in self.remarks():
             lines += textwrap.wrap(remark, WIDTH, break_on_hyphens=False)
@@ -200,9 +180,8 @@ class Selection(InNotebook, Members[T_co]):
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.about
-        if self.tried:
-            yield self.table()
-            yield from self.remarks()
+        yield self.table()
+        yield from self.remarks()
 
 
 # --------------------------------------------------------------------- rules
@@ -258,21 +237,6 @@ def within_one_standard_error(tried: Sequence[Candidate]) -> int:
 
 
 # ------------------------------------------------------------------ printing
-
-
-def bar(value: float, largest: float, width: int = 20) -> str:
-    """Return a horizontal bar whose length is the share ``value / largest`` of ``width`` characters.
-
-    Examples
-    --------
-    >>> bar(0.5, 1.0, width=8)
-    '████'
-    >>> bar(0.0, 1.0, width=8)
-    ''
-    """
-    share = min(1.0, max(0.0, value / largest)) if largest > 0 else 0.0
-    full, eighths = divmod(round(8 * width * share), 8)
-    return ("█" * full + EIGHTHS[eighths]).rstrip()
 
 
 def data_frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> Any:

@@ -74,8 +74,8 @@ def choose_components(
     )
 
 
-WRAPPER_ONLY = ("n_features_to_select", "floating", "patience")
-FILTER_ONLY = ("score_func", "k", "redundancy")
+WRAPPER_ONLY = ("n_features_to_select", "floating")
+FILTER_ONLY = ("score_func", "k")
 VALIDATING = ("estimator", "cv", "scoring")
 TIME_LIMIT = 30.0  # seconds of an audit, half of what the server gives a request
 CLASSES = ("logistic", "lda", "knn", "tree")
@@ -105,7 +105,7 @@ def select(
     data: verb.Data,
     *,
     score_func: Annotated[
-        Literal["mutual-information", "f", "chi2", "correlation"] | None,
+        Literal["mutual-information", "f", "chi2"] | None,
         verb.Option(usual="mutual-information"),
     ] = None,
     k: Annotated[int | float | Literal["cv"] | None, verb.Option(check=verb.check_count)] = None,
@@ -115,9 +115,7 @@ def select(
     ] = None,
     estimator: Annotated[str | None, verb.Option(suggestions=tuple(dict.fromkeys(CLASSES + NUMBERS)))] = None,
     cv: int | None = None,
-    redundancy: Literal["mrmr"] | None = None,
     floating: bool = False,
-    patience: int | None = None,
     scoring: str | None = None,
     random_state: verb.Seed = 0,
 ) -> Annotated[verb.Result, verb.Output("file", key="out")]:
@@ -140,12 +138,8 @@ def select(
         but tree use standardised columns.
     cv : FOLDS, default: 5
         Number of cross-validation folds.
-    redundancy
-        Filters: mrmr skips redundant columns.
     floating
         Wrappers: undo earlier steps where that improves the score.
-    patience : STEPS, default: all
-        Wrappers: stop after this many steps without gain.
     scoring : NAME, default: accuracy; r2
         Name of a scikit-learn score.
 
@@ -170,10 +164,7 @@ def select(
         model = FeatureFilter(random_state=random_state, **options)
     else:
         model = SequentialFeatureSelector(options.pop("estimator", default_estimator(discrete)), **options)
-    try:
-        model.fit(data)
-    except KeyboardInterrupt:  # a wrapper has selected the best subset so far
-        raise KeyboardInterrupt(*filter(None, [getattr(model, "history_", None)])) from None
+    model.fit(data)
     names = [str(name) for name in model.get_feature_names_out()]
     return verb.Result(
         f"{model.summary()}\n",
@@ -296,14 +287,14 @@ def _filter_facts(model: Any) -> dict[str, Any]:
         {name: None if values is None else values[j] for name, values in columns.items()}
         for j in np.argsort(model.ranking_)
     ]
-    validated = model.cv_results_
+    validated = model.selection_
     if validated is not None:
+        tried = [dict(zip(validated.columns, row, strict=True)) for row in validated.rows()]
         scorer = {"estimator": estimator_name(model.estimator_), "scoring": model.score_name_}
-        validated = scorer | validated
+        validated = scorer | {"tried": tried}
     return {
         "task": model.task_,
         "classes": model.classes_,
-        "redundancy": model.redundancy,
         "reason": model.reason_,
         "ranking": ranking,
         "validation": validated,
