@@ -129,9 +129,6 @@ KERNELS: dict[str, Callable[[], Numbers]] = {
     "cosine": _kernel(SMALL, n_components=3, kernel="cosine"),
     "kernel krylov": _kernel(table(900, 5, 6), n_components=3, kernel="rbf", solver="krylov"),
     "landmarks": _kernel(table(900, 5, 6), n_components=3, kernel="rbf", solver="nystroem", n_landmarks=60),
-    "random features": _kernel(
-        table(900, 5, 6), n_components=3, kernel="rbf", solver="random-features", n_landmarks=64
-    ),
 }
 CASES.update({f"PCA, {name}": fit for name, fit in PCAS.items()})
 CASES.update({f"kernel PCA, {name}": fit for name, fit in KERNELS.items()})

@@ -111,7 +111,6 @@ def kernels() -> Iterator[Case]:
         "matern": {"kernel": Matern(length_scale="median")},
         "cosine": {"kernel": "cosine"},
         "default gamma": {"kernel": "rbf"},
-        "random features": {**MEDIAN, "solver": "random-features", "n_landmarks": 200},
     }.items():
         for n, d in ((60, 4), (300, 12)):
             table = standardised(some(g, n, d, 3))

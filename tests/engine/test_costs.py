@@ -6,24 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gramian import PCA, KernelPCA, scan
+from gramian import PCA, scan
 from gramian.engine.centered import center_rows
 from gramian.engine.operator import TableCosts
 from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.tables.as_rows import as_rows
 
 
-def test_plans_count_memory_cosines_and_batches():
-    X = np.zeros((20_000, 5)) + np.arange(5)
-    features, values = (
-        next(
-            step.seconds
-            for step in KernelPCA(2, kernel="rbf", **settings).plan(X).steps
-            if step.name == "evaluate"
-        )
-        for settings in ({"solver": "random-features"}, {"solver": "nystroem", "landmarks": "uniform"})
-    )
-    assert 3 * values < features
+def test_plans_count_memory_and_batches():
     rng, planned = np.random.default_rng(0), []
     for columns in (3, 400):
         results = []

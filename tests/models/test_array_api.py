@@ -20,7 +20,6 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 6)) * 0.7 ** np.arange(6) + 1.0
 NEW = RNG.standard_normal((9, 6)) * 0.7 ** np.arange(6) + 1.0
 NYSTROEM = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=30, random_state=0)
-FEATURES = KernelPCA(2, kernel="rbf", solver="random-features", n_landmarks=64, random_state=0)
 MODELS = (
     PCA(2),
     PCA(0.9, solver="full", scale="unit", whiten=True),
@@ -28,7 +27,6 @@ MODELS = (
     KernelPCA(2, kernel="rbf"),
     KernelPCA(2, kernel="poly", solver="krylov", random_state=0),
     NYSTROEM,
-    FEATURES,
     Whitener(),
     Whitener(regularization=0.1),
 )
@@ -100,7 +98,7 @@ def test_the_seconds_of_a_processor_are_no_warning_about_a_device(monkeypatch):
         model.fit(make(X))
 
 
-def test_landmarks_and_random_features_are_fitted_where_the_rows_are(monkeypatch):
+def test_landmarks_are_fitted_where_the_rows_are(monkeypatch):
     make, at_host = pretended(), []
     own = KernelValues.__call__
 
@@ -115,9 +113,8 @@ def test_landmarks_and_random_features_are_fitted_where_the_rows_are(monkeypatch
     for options in (
         few,
         few | {"landmarks": "uniform", "kernel": "poly"},
-        few | {"landmarks": "kmeans", "kernel": "rbf.on(0, 2) * linear.on(1) + 1"},
+        few | {"kernel": "rbf.on(0, 2) * linear.on(1) + 1"},
         few | {"landmarks": make(rows[:20]), "n_landmarks": None},
-        few | {"solver": "random-features"},
     ):
         model = KernelPCA(2, **options)
         for single in (False, True) if options is few else (False,):

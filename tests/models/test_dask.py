@@ -44,9 +44,8 @@ def chunked(values, rows=70):
         KernelPCA(0.5, kernel="poly", gamma="scale", center=False, tol=1e-9),
         *(
             KernelPCA(3, kernel="rbf", gamma=0.01, solver="nystroem", n_landmarks=20, landmarks=rule)
-            for rule in ("rpcholesky", "uniform", "kmeans")
+            for rule in ("rpcholesky", "uniform")
         ),
-        KernelPCA(3, kernel="rbf", gamma=0.01, solver="random-features", n_landmarks=30),
         PolynomialMap(2),
         RandomFourierMap(20, sigma=3.0),
     ],
@@ -66,7 +65,7 @@ def test_estimators(model):
         assert_allclose(result.compute(), expected, atol=1e-9)
     again = pickle.loads(pickle.dumps(model))
     assert_allclose(again.transform(values), expected, atol=1e-9)
-    if hasattr(model, "inverse_transform") and getattr(model, "solver", "") != "random-features":
+    if hasattr(model, "inverse_transform"):
         whole = model.inverse_transform(expected)
         back = model.inverse_transform(chunked(expected)).compute()
         assert_allclose(back, whole, atol=1e-9)

@@ -40,7 +40,6 @@ MODELS = {
     "kernel": KernelPCA(2, kernel=RBF(sigma=3.0), tol=1e-8, memory_limit="1GB"),
     "laplacian": KernelPCA(2, kernel="laplacian"),
     "landmarks": KernelPCA(2, solver="nystroem", **FEW),
-    "random features": KernelPCA(2, solver="random-features", **FEW),
     **{method: Whitener(method) for method in METHODS},
     "shrunk": Whitener("zca-cor", regularization="ledoit-wolf", ddof=0),
     "polynomial": PolynomialMap(degree=3, gamma=0.5),

@@ -1,4 +1,4 @@
-"""Kernel PCA by landmarks and random features against the definition, and what is guaranteed of it."""
+"""Kernel PCA by landmarks against the definition, and what is guaranteed of it."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ NEW = np.random.default_rng(1).standard_normal((40, 4))
 )
 def test_eigenvalues_and_scores_are_those_of_the_definition(kernel):
     made = kernel_from_name(kernel).resolve(X)
-    for rule, center in (("rpcholesky", True), ("uniform", False), ("kmeans", True)):
+    for rule, center in (("rpcholesky", True), ("uniform", False)):
         model = nystroem(3, 30, kernel=kernel, center=center, landmarks=rule)
         scores_at_once, L = model.fit_transform(X), model.landmarks_
         values, scores, new = definition(made.gram(X, L), made.gram(L), 3, made.gram(NEW, L), center)
@@ -83,7 +83,6 @@ def test_landmarks_are_rows_of_a_seed_and_the_plan_says_so():
     given = KernelPCA(2, kernel="rbf", solver="nystroem", landmarks=X[:9].tolist()).fit(X)
     np.testing.assert_array_equal(given.landmarks_, X[:9])
     assert given.landmark_indices_ is None
-    assert nystroem(landmarks="kmeans").fit(X).landmark_indices_ is None
     assert not hasattr(given, "eigenvectors_")
     assert given.X_fit_ is None
     made = nystroem()
@@ -95,8 +94,6 @@ def test_landmarks_are_rows_of_a_seed_and_the_plan_says_so():
     assert after.took > 0
     assert "60 rows by randomly pivoted Cholesky, whose factor takes up to" in str(after)
     assert made.attempts_[-1].plan.operator == after.operator == "covariance of 60 landmarks"
-    plan = KernelPCA(2, kernel="rbf", solver="random-features").plan(X)
-    assert plan.steps[0].detail == "700 rows x 1000 random features"
     assert "approximation by 60 landmarks" in str(made.certificate_)
     assert "60 landmarks leave" in str(made.certificate_)
 
@@ -137,22 +134,6 @@ def test_pivots_are_drawn_one_by_one_and_find_small_clusters():
     assert result.unexplained <= 1e-2 * result.total
 
 
-def test_random_features_are_pca_of_the_map(monkeypatch):
-    # Their basis is the identity, by which nothing is multiplied.
-    monkeypatch.setattr("gramian.core.arrays.multiplied", None)
-    model = KernelPCA(3, kernel="rbf", gamma=0.2, solver="random-features", n_landmarks=301, random_state=0)
-    Z = model.fit_transform(X)
-    features = model.feature_map_.transform(X)
-    gaps = features - features.mean(axis=0)
-    np.testing.assert_allclose(model.eigenvalues_, np.linalg.svd(gaps)[1][:3] ** 2, rtol=1e-9)
-    same_up_to_sign(Z, gaps @ np.linalg.svd(gaps)[2][:3].T, 1e-8)
-    exact = exact_eigenvalues(RBF(gamma=0.2), X)[:3]
-    assert (model.certificate_.lower <= exact).all()
-    assert (exact <= model.certificate_.upper).all()
-    assert model.certificate_.approximation.kind == "probabilistic"
-    assert "except with probability" in str(model.certificate_)
-
-
 def test_exact_eigenvalues_lie_within_the_bounds():
     rng = np.random.default_rng(3)
     base = clusters([400, 150, 40, 10], seed=1)
@@ -186,13 +167,13 @@ def test_exact_eigenvalues_lie_within_the_bounds():
                     assert (exact[:k] <= result.upper[:k] + slack).all(), case
 
 
-@pytest.mark.parametrize("solver", ["nystroem", "random-features", "dense"])
+@pytest.mark.parametrize("solver", ["nystroem", "dense"])
 @pytest.mark.parametrize(
     ("kernel", "origin", "spread"), [("rbf", 1, 0), ("rbf", 1, 1e-16), ("rbf", 1, 1e-9), ("linear", 1e15, 1)]
 )
 def test_rows_that_differ_by_rounding_have_no_component(solver, kernel, origin, spread):
-    """Their differences are rounding in kernel values; not so in random features, nor where X is centred."""
-    if (kernel == "linear" and solver != "nystroem") or (solver == "random-features" and spread > 1e-16):
+    """Their differences are rounding in kernel values; not so where X is centred."""
+    if kernel == "linear" and solver != "nystroem":
         return
     X = origin + spread * np.random.default_rng(0).random((60, 3))
     gamma = {"gamma": 1.0} if kernel == "rbf" else {}
@@ -223,7 +204,7 @@ def test_no_ratio_is_larger_than_the_exact_one_but_for_the_rounding_that_is_stat
 
 def test_repeated_rows_float32_and_scales_that_leave_the_range():
     rows = np.repeat(X[:3], 40, axis=0)
-    for rule in ("rpcholesky", "uniform", "kmeans"):
+    for rule in ("rpcholesky", "uniform"):
         with pytest.warns(RankWarning, match="has rank 2"):
             model = nystroem(4, 20, landmarks=rule).fit(rows)
         assert model.rank_ == 2
@@ -258,13 +239,8 @@ def test_sparse_rows_and_other_array_kinds():
     assert sp.issparse(model.landmarks_)
     np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(model.transform(sp.csr_array(data)), dense.transform(data), atol=1e-6)
-    assert nystroem(landmarks="kmeans").fit(sp.csr_array(data)).certificate_.ok
     with pytest.raises(DataError, match=r"X is sparse, and laplacian\(\) takes no sparse rows\. Those"):
         nystroem(kernel="laplacian").fit(sp.csr_array(data))
-    features = KernelPCA(2, kernel="rbf", solver="random-features")
-    assert not features.__sklearn_tags__().input_tags.sparse
-    with pytest.raises(DataError, match='solver="random-features" needs dense rows, but X is'):
-        features.fit(sp.csr_array(data))
     strict = pytest.importorskip("array_api_strict")
     model = nystroem().fit(strict.asarray(X))
     result = model.transform(strict.asarray(NEW))
@@ -280,15 +256,14 @@ def test_landmarks_may_be_sparse_and_far_and_saved_models_go_on(tmp_path):
         model = KernelPCA(2, **given | {"kernel": kernel}, center=False, landmarks=X[:6] + offset).fit(X)
         # What has been found of the rows, not of the landmarks.
         np.testing.assert_allclose((model.transform(X) ** 2).sum(axis=0), model.eigenvalues_, rtol=1e-4)
-    for solver in ("nystroem", "random-features"):
-        model = KernelPCA(2, kernel="rbf", solver=solver, n_landmarks=30, random_state=0).partial_fit(X[:300])
-        model.save(tmp_path / "m.gramian")
-        twin = gramian.load(tmp_path / "m.gramian")
-        np.testing.assert_array_equal(twin.transform(NEW), model.transform(NEW))
-        assert str(twin.certificate_) == str(model.certificate_)
-        np.testing.assert_allclose(
-            twin.partial_fit(X[300:]).eigenvalues_, model.partial_fit(X[300:]).eigenvalues_, rtol=1e-12
-        )
+    model = nystroem(2, 30).partial_fit(X[:300])
+    model.save(tmp_path / "m.gramian")
+    twin = gramian.load(tmp_path / "m.gramian")
+    np.testing.assert_array_equal(twin.transform(NEW), model.transform(NEW))
+    assert str(twin.certificate_) == str(model.certificate_)
+    np.testing.assert_allclose(
+        twin.partial_fit(X[300:]).eigenvalues_, model.partial_fit(X[300:]).eigenvalues_, rtol=1e-12
+    )
 
 
 def test_what_cannot_be_approximated_is_refused():
@@ -303,12 +278,9 @@ def test_what_cannot_be_approximated_is_refused():
         r"landmarks='best' is not known": nystroem(landmarks="best"),
         r"n_landmarks=60 is not allowed with an array of landmarks": nystroem(landmarks=X[:9]),
         r"landmarks has 2 columns, but X has 4": nystroem(m=None, landmarks=X[:9, :2]),
-        r"n_landmarks applies only to solver=.nystroem. or": KernelPCA(2, n_landmarks=10),
-        r"landmarks applies only to solver=.nystroem. or": KernelPCA(2, landmarks="uniform"),
-        r"supports only the kernel rbf, not linear": KernelPCA(2, solver="random-features"),
-        r"random features have none": KernelPCA(
-            2, kernel="rbf", solver="random-features", landmarks="uniform"
-        ),
+        r"solver='random-features' is not known": KernelPCA(2, kernel="rbf", solver="random-features"),
+        r"n_landmarks applies only to solver=.nystroem., but": KernelPCA(2, n_landmarks=10),
+        r"landmarks applies only to solver=.nystroem., but": KernelPCA(2, landmarks="uniform"),
     }
     for message, model in fits.items():
         with pytest.raises(ParameterError, match=message):
@@ -326,22 +298,16 @@ def test_the_warning_of_a_long_fit_names_landmarks(monkeypatch):
 
 
 def test_rows_in_parts_are_as_all_at_once():
-    for solver in ("nystroem", "random-features"):
-        model = KernelPCA(3, kernel="rbf", gamma=0.3, solver=solver, n_landmarks=50, random_state=0)
-        for part in np.split(X, [100, 101, 400]):
-            assert model.partial_fit(part) is model
-        if solver == "nystroem":
-            whole = KernelPCA(3, kernel="rbf", gamma=0.3, solver=solver, landmarks=model.landmarks_).fit(X)
-            np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
-            np.testing.assert_allclose(model.transform(NEW), whole.transform(NEW), atol=1e-9)
-        else:
-            gaps = model.feature_map_.transform(X)
-            gaps = gaps - gaps.mean(axis=0)
-            np.testing.assert_allclose(model.eigenvalues_, np.linalg.svd(gaps)[1][:3] ** 2, rtol=1e-9)
-        assert model.n_samples_ == 700
-        # A fit begins anew.
-        assert model.fit(X[:200]).n_samples_ == 200
-        assert model.partial_fit(X[:150]).n_samples_ == 150
+    model = nystroem(3, 50, gamma=0.3)
+    for part in np.split(X, [100, 101, 400]):
+        assert model.partial_fit(part) is model
+    whole = KernelPCA(3, kernel="rbf", gamma=0.3, solver="nystroem", landmarks=model.landmarks_).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(model.transform(NEW), whole.transform(NEW), atol=1e-9)
+    assert model.n_samples_ == 700
+    # A fit begins anew.
+    assert model.fit(X[:200]).n_samples_ == 200
+    assert model.partial_fit(X[:150]).n_samples_ == 150
     with pytest.raises(DataError, match="features"):
         model.partial_fit(X[:, :2])
     with pytest.raises(TypeError, match="unexpected keyword argument 'groups'"):
@@ -354,11 +320,11 @@ def test_rows_in_parts_are_as_all_at_once():
     assert "Use solver='nystroem' with n_landmarks=1000" in str(raised.value.__cause__)
 
 
-@pytest.mark.parametrize("how", ["uniform", "rpcholesky", "random-features"])
+@pytest.mark.parametrize("how", ["uniform", "rpcholesky"])
 def test_a_file_larger_than_memory_gives_what_its_array_gives(how, tmp_path):
     X = np.random.default_rng(3).standard_normal((4000, 30)) + 5.0
     np.save(tmp_path / "x.npy", X)
-    solver = {"solver": how} if how == "random-features" else {"solver": "nystroem", "landmarks": how}
+    solver = {"solver": "nystroem", "landmarks": how}
     models = [
         KernelPCA(3, kernel="rbf", gamma=0.02, n_landmarks=40, random_state=0, memory_limit=limit, **solver)
         for limit in (3_500_000, None)
@@ -402,8 +368,3 @@ def test_landmarks_lead_back_to_rows_and_failed_fits_change_nothing():
     rows = X + 1e4
     model = nystroem(4, 20, kernel="linear").fit(rows)
     np.testing.assert_allclose(model.inverse_transform(model.transform(rows)), rows, atol=1e-4)
-    model = KernelPCA(2, kernel="rbf", solver="random-features").fit(X)
-    with pytest.raises(DataError, match="A model of random features stores no rows, so there are"):
-        model.inverse_transform(model.transform(X))
-    with pytest.raises(ParameterError, match=r"needs rows\. A model of random features stores no rows, so"):
-        KernelPCA(2, kernel="rbf", solver="random-features", preimage="ridge").fit(X)

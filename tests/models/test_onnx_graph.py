@@ -135,8 +135,6 @@ def test_what_is_not_exported_is_said(monkeypatch):
             ParameterError, match=r"is not exported to ONNX\. Kernels that are: cosine, linear, "
         ):
             to_onnx(KernelPCA(2, kernel=kernel).fit(X))
-    with pytest.raises(ParameterError, match=r"is not exported to ONNX\. Use solver=.nystroem"):
-        to_onnx(KernelPCA(2, kernel="rbf", solver="random-features", n_landmarks=40).fit(X))
     with pytest.raises(InputTypeError, match=r"A PCA of gramian\.connect\.sklearn is not exported to ONNX"):
         to_onnx(compat.PCA(2).fit(X))
     monkeypatch.setattr(onnx_graph, "MOST_BYTES", 1000)

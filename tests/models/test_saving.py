@@ -361,13 +361,11 @@ EXPRESSION = 2.5 * kernels.RBF(sigma=2.0) + kernels.Linear().on([0, 2]) * kernel
 
 
 def test_wrong_arrays_and_parameters_are_named(tmp_path):
-    random = {"kernel": "rbf", "solver": "random-features", "n_landmarks": 20}
-    for options, path, new, what in (
-        ({"kernel": "rbf"}, ["kernel_"], None, r"none of X_fit_.* belongs to its kernel_, not \['X_fit_'\]"),
-        ({"kernel": "rbf"}, ["X_fit_"], None, r"one of X_fit_, landmarks_, feature_map_ belongs.*not \[\]"),
-        (random, ["feature_map_", "state", "_offset"], 0.5, "n_features_out_ is 20, not 19"),
+    for path, new, what in (
+        (["kernel_"], None, r"none of X_fit_.* belongs to its kernel_, not \['X_fit_'\]"),
+        (["X_fit_"], None, r"one of X_fit_, landmarks_ belongs.*not \[\]"),
     ):
-        KernelPCA(2, random_state=0, **options).fit(X).save(tmp_path / "m.gramian")
+        KernelPCA(2, kernel="rbf").fit(X).save(tmp_path / "m.gramian")
         reseal(tmp_path / "m.gramian", lambda content, p=path, new=new: changed(content, ("state", *p), new))
         with pytest.raises(ModelFileError, match=what):
             gramian.load(tmp_path / "m.gramian")

@@ -237,7 +237,7 @@ def _of_kernel(model: Any, X: Any, fraction: float, max_rmse: float | None, rng:
     if X is None:
         X, shares = getattr(model, "X_fit_", None), vars(model).get("_mean_weights")
         if X is None:
-            why = "not fitted, its kernel is precomputed, or it stores only landmarks or random features"
+            why = "not fitted, its kernel is precomputed, or it stores only landmarks"
             raise ParameterError("model", allowed=f"is a KernelPCA without rows: it is {why}", hint=PASS)
         model = clone(model).set_params(scale=None)  # its rows are standardised
     rows = as_rows(X, weigh=True, estimator="choose_components", minimum=2)

@@ -261,16 +261,13 @@ def _kernel_pca(graph: Graph, rows: str, model: KernelPCA) -> str:
     Raises
     ------
     ParameterError
-        For a kernel without a row in ``KERNELS``, and for random features.
+        For a kernel without a row in ``KERNELS``.
     """
     projection = model._projection
     values, scaling, nodes = graph.double(rows), projection.scaling, projection.nodes
     if scaling is not None:
         center, rest, divisor = scaling.parts
         values = graph("Mul", graph("Sub", graph("Sub", values, center), rest), 1.0 / divisor)
-    if projection.mapping is not None:
-        hint = 'Use solver="nystroem".'
-        raise ParameterError("solver", "random-features", "is not exported to ONNX", hint)
     if projection.kernel is not None:
         bound = projection.bound(nodes)
         if type(bound.kernel) not in KERNELS:

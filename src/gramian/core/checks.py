@@ -333,10 +333,10 @@ def plain(value: Any) -> Any:
 # As users spell them, declared once: parameters, messages and help read this list.
 SOLVERS = {
     "PCA": ("full", "covariance", "gram", "krylov"),
-    "KernelPCA": ("dense", "krylov", "nystroem", "random-features"),
+    "KernelPCA": ("dense", "krylov", "nystroem"),
 }
 # They solve an approximation of the problem.
-APPROXIMATE = ("nystroem", "random-features")
+APPROXIMATE = ("nystroem",)
 
 
 def solver_names(estimator: str, approximate: bool | None = None) -> tuple[str, ...]:
@@ -345,6 +345,6 @@ def solver_names(estimator: str, approximate: bool | None = None) -> tuple[str, 
     Examples
     --------
     >>> solver_names("KernelPCA"), solver_names("KernelPCA", approximate=False)
-    (('dense', 'krylov', 'nystroem', 'random-features'), ('dense', 'krylov'))
+    (('dense', 'krylov', 'nystroem'), ('dense', 'krylov'))
     """
     return tuple(name for name in SOLVERS[estimator] if approximate in (None, name in APPROXIMATE))

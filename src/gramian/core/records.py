@@ -603,9 +603,8 @@ class Approximation(InNotebook):
     ----------
     by : str
         What took the place of the exact matrix, such as ``"1000 landmarks"``.
-    unexplained : float or None
-        Sum of k(x, x) over the fitted rows less what the approximation explains of it; None where the
-        approximate matrix can lie on either side of the exact one.
+    unexplained : float
+        Sum of k(x, x) over the fitted rows less what the approximation explains of it.
     total : float
         Sum of k(x, x).
     below, above : float
@@ -613,17 +612,14 @@ class Approximation(InNotebook):
         ``below``, and at most that plus ``above``; rounding included.
     kind : str
         Kind of these bounds.
-    probability : float
-        Probability that they are wrong (0 for a deterministic bound).
     """
 
     by: str
-    unexplained: float | None
+    unexplained: float
     total: float
     below: float
     above: float
     kind: BoundKind
-    probability: float = 0.0
 
     def scaled(self, factor: float) -> Approximation:
         """Return the bounds in another unit."""
@@ -631,13 +627,12 @@ class Approximation(InNotebook):
 
     def __str__(self) -> str:
         share = ""
-        if self.unexplained is not None and self.total > 0:
+        if self.total > 0:
             percent = 100 * self.unexplained / self.total
             share = f"; {self.by} leave {percent:.2g} % of the sum of k(x, x) unexplained"
-        risk = f", except with probability {self.probability:.1e}" if self.probability else ""
         return (
             f"An eigenvalue of the exact matrix is at most {self.below:.3g} below and {self.above:.3g} above "
-            f"that of the approximate one in its place, rounding included{share}{risk} [{self.kind}]."
+            f"that of the approximate one in its place, rounding included{share} [{self.kind}]."
         )
 
 

@@ -1,13 +1,12 @@
 """Functions of a row, summed over all rows: their means and products, block by block and never stored.
 
-Kernel values with landmarks and random features both are such functions; what is found out about them is a
-matrix of their number, however many rows there are. Landmarks are chosen here too.
+Kernel values with landmarks are such functions; what is found out about them is a matrix of their number,
+however many rows there are. Landmarks are chosen here too.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +21,7 @@ from gramian.core import arrays
 from gramian.core.checks import amount, evenly, slices
 from gramian.core.records import POSITIVE, FloatArray, Moments, Plan, Step
 from gramian.engine.centered import merge_moments
-from gramian.engine.operator import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
+from gramian.engine.operator import EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
 from gramian.engine.scatter import CONFIDENCE
 from gramian.kernels import Evaluator
 from gramian.tables.device import device_blocks
@@ -255,7 +254,6 @@ def numpy_rows(values: Any) -> Any:
 
 Indices = npt.NDArray[np.intp]
 SAMPLE = 300
-PER_CENTRE = 50  # rows drawn for k-means, for each of its centres
 CANDIDATES = 16, 200  # fewest and most that are drawn at a time
 ROUNDS = 8  # at least, as long as there are enough landmarks: fewer candidates are drawn in vain
 LEAST_ACCEPTED = 0.25  # of the candidates, for going through all rows to cost more than drawing in vain
@@ -264,24 +262,22 @@ STEP = 128  # columns of the factor made at a time
 
 def chosen(
     evaluator: Evaluator, rows: Rows, count: int, rule: str, rng: np.random.Generator, **options: Any
-) -> tuple[Any, Indices | None]:
+) -> tuple[Any, Indices]:
     """Choose landmarks.
 
     Parameters
     ----------
     evaluator, rows, count, rng
         As in :func:`random_pivots`.
-    rule : {"rpcholesky", "uniform", "kmeans"}
+    rule : {"rpcholesky", "uniform"}
     **options
         The other parameters of :func:`random_pivots`, for the first rule.
 
     Returns
     -------
     landmarks, indices : tuple
-        An array or sparse matrix, and which rows they are, where they are rows.
+        An array or sparse matrix, and which rows they are.
     """
-    if rule == "kmeans":
-        return _centres(rows, count, rng), None
     if rule == "uniform":
         indices = np.sort(rng.choice(rows.shape[0], size=count, replace=False))
     else:
@@ -289,23 +285,6 @@ def chosen(
     # Where k(x, x) is 0 everywhere, any row will do.
     indices = indices if len(indices) else np.zeros(1, dtype=np.intp)
     return rows.at(indices), indices
-
-
-def _centres(rows: Rows, count: int, rng: np.random.Generator) -> Any:
-    """Centres of k-means on rows drawn at random."""
-    from sklearn.cluster import MiniBatchKMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    arrays.fix_threads()  # those of libraries that this import has loaded
-    n = rows.shape[0]
-    some = rows.at(np.sort(rng.choice(n, size=min(n, PER_CENTRE * count), replace=False)))
-    some = numpy_rows(some)
-    with warnings.catch_warnings():
-        # Fewer different rows than centres: the centres that are left over are copies.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = MiniBatchKMeans(count, n_init=1, random_state=int(rng.integers(2**31)))
-        result = model.fit(some).cluster_centers_
-    return arrays.alike(np.asarray(result, dtype=arrays.numpy_dtype(rows.like)), some)
 
 
 def random_pivots(
@@ -516,7 +495,7 @@ STARTED, PIVOT_ROW, PIVOT_VALUE, PIVOT = 1e-3, 8e-7, 1.2e-9, 7e-5
 def feature_costs(
     shape: tuple[int, int],
     m: int,
-    rule: str | None,
+    rule: str,
     *,
     single: bool,
     rank: int | None = None,
@@ -528,8 +507,8 @@ def feature_costs(
     ----------
     shape : (n, d)
     m : int
-    rule : {"rpcholesky", "uniform", "kmeans", "given"} or None
-        How landmarks are chosen; None for random features.
+    rule : {"rpcholesky", "uniform", "given"}
+        How landmarks are chosen.
     single : bool
         Whether products are made in float32.
     rank : int, optional
@@ -539,37 +518,29 @@ def feature_costs(
     """
     n, d = shape
     kind = "float32" if single else "float64"
-    operations = COSINE if rule is None else KERNEL_VALUE["float64"] / 2
-    values = n * m * (operations + d / LARGE["float64"])
-    solver, what = ("random-features", "random features") if rule is None else ("nystroem", "landmarks")
-    steps, size = [], (16 + 4) * m * m + 1024 * 8 * m
-    if rule is not None:
-        cholesky = n * m * m / 4 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE) + m * PIVOT
-        centres = 40 * min(n, PER_CENTRE * m) * m * d / LARGE["float64"]
-        # Columns of the factor are made when few candidates are accepted: from none of them to nearly all.
-        factor = n * m * (4 if single else 8) if rule == "rpcholesky" else 0
-        drawn = f"{m} rows by randomly pivoted Cholesky, whose factor takes up to {amount(factor)}"
-        details = {
-            "rpcholesky": (drawn, cholesky),
-            "uniform": (f"{m} rows drawn uniformly", 0.0),
-            "kmeans": (f"{m} centres by k-means", centres),
-            "given": (f"{m} rows from the parameter landmarks", 0.0),
-        }
-        size += 0 if elsewhere else factor
-        steps = [
-            Step("choose", *details[rule]),
-            Step("orthonormalise", f"{m} x {m} kernel values", EIGH_ALL * m**3),
-        ]
-    steps += [
-        Step("evaluate", f"{n:,} rows x {m} {'kernel values' if steps else what}", values),
+    values = n * m * (KERNEL_VALUE["float64"] / 2 + d / LARGE["float64"])
+    cholesky = n * m * m / 4 / LARGE[kind] + 1.2 * values + n * (PIVOT_ROW + m * PIVOT_VALUE) + m * PIVOT
+    # Columns of the factor are made when few candidates are accepted: from none of them to nearly all.
+    factor = n * m * (4 if single else 8) if rule == "rpcholesky" else 0
+    drawn = f"{m} rows by randomly pivoted Cholesky, whose factor takes up to {amount(factor)}"
+    details = {
+        "rpcholesky": (drawn, cholesky),
+        "uniform": (f"{m} rows drawn uniformly", 0.0),
+        "given": (f"{m} rows from the parameter landmarks", 0.0),
+    }
+    size = (16 + 4) * m * m + 1024 * 8 * m + (0 if elsewhere else factor)
+    steps = [
+        Step("choose", *details[rule]),
+        Step("orthonormalise", f"{m} x {m} kernel values", EIGH_ALL * m**3),
+        Step("evaluate", f"{n:,} rows x {m} kernel values", values),
         Step("multiply", f"their {m} x {m} products, {kind}", n * m * m / 2 / LARGE[kind]),
     ]
     steps = [replace(step, seconds=step.seconds + STARTED) for step in steps]
     other = ' or landmarks="uniform",' if rule == "rpcholesky" else ""
-    why = f"You set solver={solver!r}; time grows linearly with the number of rows, not quadratically."
-    made = Plan(f"covariance of {m} {what}", solver, tuple(steps), size, why, kind)
+    why = "You set solver='nystroem'; time grows linearly with the number of rows, not quadratically."
+    made = Plan(f"covariance of {m} landmarks", "nystroem", tuple(steps), size, why, kind)
     too_large = (
-        f"solver={solver!r} with n_landmarks={m!r} for {n:,} rows",
+        f"solver='nystroem' with n_landmarks={m!r} for {n:,} rows",
         f"Use a smaller n_landmarks,{other} or raise memory_limit.",
     )
     return SymmetricCosts(rank or m, substitute=made, too_large=too_large)

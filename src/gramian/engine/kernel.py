@@ -24,7 +24,6 @@ from gramian.engine.routes import Route, count_for_fraction, count_of, leading
 from gramian.engine.solving import Problem, Solution, complete_basis, components_of, fixed_signs
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator
-from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
 from gramian.tables.rows import Rows
 
 
@@ -266,7 +265,6 @@ FLOOR = 1e-8
 # Rounding of float32 products, relative to the largest eigenvalue, above which float64 is taken.
 SINGLE = 1e-2
 COLUMNS = 20
-ROUNDINGS = 10  # of a random feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,8 +358,6 @@ class Features:
         An even power of two that kernel values are divided by, where squares would leave float64's range.
     noise : callable
         From sums to the size of eigenvalues that the rounding of the functions alone can make.
-    identity : bool
-        Whether the basis is the identity: the functions are the features.
     """
 
     values: Callable[[Any, Any], None]
@@ -371,10 +367,9 @@ class Features:
     on_device: OnDevice
     bounds: Callable[[FeatureSums, FloatArray], Approximation]
     like: Any
-    spread: float = 1.0
-    scale: float = 1.0
-    noise: Callable[[FeatureSums], float] = lambda sums: (ROUNDINGS * EPS) ** 2 * sums.diagonal
-    identity: bool = False
+    spread: float
+    scale: float
+    noise: Callable[[FeatureSums], float]
 
     def sums(self, rows: Rows) -> FeatureSums:
         """Pass over the rows."""
@@ -435,24 +430,6 @@ def landmark_features(
     )
 
 
-def random_features(mapping: FourierFeatureMap, error: float, dtype: Any, like: Any) -> Features:
-    """Return the features of a map whose products are off kernel values by up to ``error``, most likely."""
-
-    def values(X: Any, out: Any) -> None:
-        out[...] = mapping.evaluate(X, out.dtype)
-
-    def bounds(sums: FeatureSums, _: FloatArray) -> Approximation:
-        by, off = counted(len(mapping), "random feature"), sums.weight * error
-        return Approximation(by, None, sums.weight, off, off, "probabilistic", 1.0 - CONFIDENCE)
-
-    def on_device(like: Any) -> Callable[[Any], tuple[Any, Any]]:
-        return lambda X: (mapping.evaluate(X), arrays.to_float64(X[:, 0] * 0.0 + 1.0))
-
-    identity = np.eye(len(mapping))
-    arguments = values, lambda X: np.ones(len(X)), identity, dtype == np.float32, on_device, bounds, like
-    return Features(*arguments, identity=True)
-
-
 @dataclass(eq=False)
 class FeatureProblem(Problem):
     """Directions of largest variance of features.
@@ -483,7 +460,7 @@ class FeatureProblem(Problem):
         """Scatter matrix of the features, shape (r, r): its eigenvalues are those of their kernel matrix."""
         B = self.features.basis
         squares = self.sums.moments.squares if self.center else self.sums.squares
-        S = squares if self.features.identity else arrays.multiplied(self.features.like, B.T, squares, B)
+        S = arrays.multiplied(self.features.like, B.T, squares, B)
         return (S + S.T) / 2
 
     @cached_property
@@ -498,7 +475,7 @@ class FeatureProblem(Problem):
     @property
     def total(self) -> float:
         """Sum of all eigenvalues of the exact matrix, or a bound on it."""
-        return float(np.trace(self.matrix)) + (self.bounds.unexplained or 0.0)
+        return float(np.trace(self.matrix)) + self.bounds.unexplained
 
     @cached_property
     def noise(self) -> float:

@@ -31,7 +31,6 @@ CENTRE = 5e-10  # seconds to centre one entry of a block in the cache
 CENTRE_COLUMNS = 1.5e-9  # the same for blocks of columns, which lie apart in memory
 MEASURE = 6e-10  # seconds an entry for means and sums of squares
 KERNEL_VALUE = {"float64": 1.1e-9, "float32": 0.5e-9}  # for one kernel value, its inner product not counted
-COSINE = 7e-9  # for one random feature, its inner product not counted
 # Fixed seconds of a fit by a direct route, and of a pass with its eigenproblem.
 DIRECT, PASS = 1.7e-3, 8e-4
 # Seconds for one m^3 of an eigendecomposition on one thread: all pairs, or few of them.

@@ -898,9 +898,6 @@ def _without_spe(model: Any) -> str:
         return ""
     if model.kernel_ is None:
         return "There is no SPE: a precomputed kernel has no k(x, x) of new rows."
-    if model.feature_map_ is not None:
-        there = "solver='nystroem'"
-        return f"There is no SPE with random features; there is with {there}."
     if sparse.issparse(model.X_fit_) or sparse.issparse(model.landmarks_):
         return "There is no SPE for a kernel PCA of sparse rows; there is for X.toarray()."
     return ""

@@ -300,7 +300,7 @@ class KernelStatistics(Statistics):
     @property
     def explains(self) -> bool:
         """Whether the kernel is a smooth function of distances, whose derivatives give contributions."""
-        return self.space.evaluator.kernel.smooth
+        return bool(self.space.evaluator.kernel.smooth)
 
     def measured(self, X: FloatArray) -> FloatArray:
         """Return T2 and SPE of rows of shape (b, d): shape (b, 2).

@@ -14,11 +14,6 @@ from gramian.errors import ParameterError
         ({"kernel": "rbf", "gamma": "median"}, "KernelPCA", {}),
         ({"kernel": "rbf", "gamma": "scale"}, "KernelPCA", {}),
         ({"kernel": "rbf", "solver": "nystroem", "n_landmarks": 50, "landmarks": "uniform"}, "KernelPCA", {}),
-        (
-            {"kernel": "rbf", "solver": "random-features", "n_landmarks": 50},
-            "KernelPCA",
-            {"landmarks": "rpcholesky"},
-        ),
         ({"kernel": "rbf", "solver": "nystroem"}, "KernelPCA", {"n_landmarks": None}),
         ({"kernel": "sigmoid", "repair": "clip"}, "KernelPCA", {}),
         ({"kernel": "rbf(sigma=2).on('age') + 0.5 * linear"}, "KernelPCA", {}),

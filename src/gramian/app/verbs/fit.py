@@ -51,9 +51,7 @@ def estimator(
     ddof: Ddof = None,
     solver: Annotated[str | None, SOLVER] = None,
     n_landmarks: Annotated[int | None, verb.Option("NUMBER")] = None,
-    landmarks: Annotated[
-        Literal["rpcholesky", "uniform", "kmeans"] | None, verb.Option(usual="rpcholesky")
-    ] = None,
+    landmarks: Annotated[Literal["rpcholesky", "uniform"] | None, verb.Option(usual="rpcholesky")] = None,
     tol: Annotated[float | None, verb.Option("NUMBER")] = None,
     certificate: Annotated[
         Literal["probabilistic", "deterministic"] | None, verb.Option(usual="probabilistic")

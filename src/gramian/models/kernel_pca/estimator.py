@@ -21,7 +21,7 @@ from gramian.engine.features import FeatureSums
 from gramian.errors import DataError, GramianError, IndefiniteKernelError, MemoryLimitError, UnavailableError
 from gramian.kernels import Kernel
 from gramian.models import fitted, inputs, saving, sklearn
-from gramian.models.kernel_pca import feature_maps, fits, preimages, projection
+from gramian.models.kernel_pca import fits, preimages, projection
 from gramian.models.kernel_pca.projection import Standardisation
 from gramian.statistics.findings import warn_of_findings
 from gramian.tables import device
@@ -29,7 +29,7 @@ from gramian.tables.as_rows import as_rows, weighted
 from gramian.tables.rows import Rows, require_magnitudes
 from gramian.tables.table import Expected
 
-MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
+MAPPED_BY = ("X_fit_", "landmarks_")
 
 
 class KernelPCAAttributes(fitted.Decomposer):
@@ -40,7 +40,6 @@ class KernelPCAAttributes(fitted.Decomposer):
     X_fit_: Annotated[RealArray | sparse.sparray | None, "m d"]
     landmarks_: Annotated[RealArray | sparse.sparray | None, "m d"]
     landmark_indices_: Annotated[npt.NDArray[np.intp] | None, "m"]
-    feature_map_: feature_maps.RandomFourierMap | None
     eigenvalues_: Annotated[FloatArray, "k"]
     eigenvectors_: Annotated[RealArray, "n k", OPTIONAL]
     explained_variance_: Annotated[FloatArray, "k"]
@@ -110,15 +109,15 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         and pre-images are in the units of the columns again. Constant columns become 0. Kernel widths are in
         these units, and the certificate is about the standardised rows, computed in float64 and rounded to
         the type of X. Sparse rows become dense.
-    solver : {"auto", "dense", "krylov", "nystroem", "random-features"}, default="auto"
+    solver : {"auto", "dense", "krylov", "nystroem"}, default="auto"
         "dense" is a full decomposition, "krylov" a block Krylov iteration on tiles of the kernel matrix;
-        "auto" chooses one of these two. The others are approximate, with time and memory linear in the number
-        of rows. "nystroem" projects rows, in feature space, onto the span of some of them, the landmarks, for
-        any kernel that is proven valid. "random-features" is PCA of :class:`RandomFourierMap`, for rbf.
+        "auto" chooses one of these two. "nystroem" is approximate, with time and memory linear in the number
+        of rows: it projects rows, in feature space, onto the span of some of them, the landmarks, for any
+        kernel that is proven valid. For random features, use PCA of :class:`RandomFourierMap`.
     tol : float or None, default=None
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
     random_state : int, RandomState, Generator or None, default=0
-        Seed of the iteration, of the probe that certifies it, and of landmarks and random features. As in
+        Seed of the iteration, of the probe that certifies it, and of landmarks. As in
         :class:`PCA`, None draws a new seed at each fit, and rounding depends on the number of threads unless
         you set GRAMIAN_DETERMINISTIC=1.
     memory_limit : int, str or None, default=None
@@ -128,12 +127,12 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         IndefiniteKernelError; "clip" computes all eigenvalues, sets the negative ones to 0, and reports the
         change in ``repair_``.
     n_landmarks : int or None, default=None
-        Number of landmarks, or of random features; None means 1000, or the number of rows if that is less.
+        Number of landmarks; None means 1000, or the number of rows if that is less.
         The choice stops earlier if the unexplained part of the sum of k(x, x) is within ``tol`` of it.
-    landmarks : {"rpcholesky", "uniform", "kmeans"} or array-like of shape (m, n_features)
+    landmarks : {"rpcholesky", "uniform"} or array-like of shape (m, n_features)
         How "nystroem" chooses landmarks. "rpcholesky" is randomly pivoted Cholesky, which draws rows by
-        their unexplained part and so finds small clusters; "uniform" draws rows uniformly; "kmeans" uses the
-        centres of k-means. An array contains your own landmarks.
+        their unexplained part and so finds small clusters; "uniform" draws rows uniformly. An
+        array contains your own landmarks, such as the centres of k-means.
     preimage : {"auto", "fixed-point", "ridge"}, default="auto"
         How ``inverse_transform`` and ``denoise`` find rows: "fixed-point" is the iteration of Mika et al.,
         for rbf, rq, and matern with nu=1.5 or 2.5; "ridge" is a map learned by ridge regression, for any
@@ -155,19 +154,17 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         Ratios of these variances to the total in feature space; None if the kernel is not proven valid.
         With landmarks the total is an upper bound that includes the unexplained part.
     projection_coef_ : array of shape (n_samples, n_components_)
-        Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``. An approximate solver has one row
-        for each landmark or feature instead of each fitted row.
+        Coefficients alpha: scores are ``kc(x, X_fit_) @ projection_coef_``. With landmarks it has one row for
+        each of them instead of each fitted row.
     X_fit_ : array of shape (n_samples, n_features)
         The fitted rows, in CSR if they were sparse; standardised with ``scale``. None for a precomputed
-        kernel and for approximate solvers, which store only landmarks or random features.
+        kernel and with landmarks, which alone are stored then.
     landmarks_ : array of shape (m, n_features) or None
         The landmarks of "nystroem"; standardised with ``scale``.
     landmark_indices_ : ndarray of shape (m,) or None
-        Indices of the landmarks among the rows; None for k-means centres and for your own landmarks.
+        Indices of the landmarks among the rows; None for your own landmarks.
     mean_, scale_ : ndarray of shape (n_features,), float64, or None
         What ``scale`` subtracts from columns and divides them by.
-    feature_map_ : RandomFourierMap or None
-        The features of "random-features", of standardised rows with ``scale``.
     n_components_, rank_ : int
         Number of components, and of those above the rank tolerance.
     kernel_ : Kernel or None
@@ -224,9 +221,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         if len(there) != (self.kernel_ is not None):
             expected = "none of" if self.kernel_ is None else "one of"
             raise ValueError(f"{expected} {', '.join(MAPPED_BY)} belongs to its kernel_, not {there}")
-        mapping = self.feature_map_
-        if mapping is not None and mapping.n_features_out_ != len(self.projection_coef_):
-            raise ValueError("projection_coef_ has another number of rows than feature_map_ has features")
         if self.kernel_ is None and len(self.projection_coef_) != self.n_features_in_:
             raise ValueError("projection_coef_ has another number of rows than the matrix it was fitted on")
 
@@ -316,7 +310,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         """Return whether more rows add none to what the model stores, as ``partial_fit`` needs."""
         if not self._approximate:
             why = f"needs a fixed number of features, but with solver={self.solver!r} they grow with the rows"
-            hint = "Use solver='nystroem' with n_landmarks=1000, or solver='random-features'."
+            hint = "Use solver='nystroem' with n_landmarks=1000."
             raise UnavailableError("partial_fit", allowed=why, hint=hint)
         return True
 
@@ -324,7 +318,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Update the model with more rows; the result is a fit to all rows so far.
 
-        The first call chooses the landmarks (or random features) and the kernel's parameters. Solvers that
+        The first call chooses the landmarks and the kernel's parameters. Solvers that
         need all rows at once have no ``partial_fit``: looking for it raises an AttributeError.
 
         Parameters
@@ -360,7 +354,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             rows = self._new_rows(X, sample_weight=sample_weight)
             require_magnitudes(rows)
             rows = rows if self._scaling is None else self._scaling.rows(rows)
-            nodes = self.landmarks_, self.landmark_indices_, self.feature_map_
+            nodes = self.landmarks_, self.landmark_indices_
             fit = fits.FeatureFit(self, rows, self._scaling, *nodes)
             fit.kernel = self.kernel_
             self._adopt(fit.more(before), None)
@@ -418,7 +412,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             inputs.store_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
         fitted.store_parameters(self, "center", "tol")
-        self.kernel_, self.X_fit_, self.feature_map_ = fit.kernel, fit.stored_rows, fit.mapping
+        self.kernel_, self.X_fit_ = fit.kernel, fit.stored_rows
         self.landmarks_, self.landmark_indices_ = fit.landmarks, fit.indices
         self.eigenvalues_ = components.values
         self.__dict__.pop("eigenvectors_", None)
@@ -507,8 +501,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         -------
         pandas.DataFrame, polars.DataFrame or dict of str to ndarray
             As :meth:`gramian.PCA.table`, with distances from the mean in feature space. ``distance`` and
-            ``cos2`` are missing for sparse rows, a precomputed kernel, random features, and a kernel that is
-            not positive semidefinite.
+            ``cos2`` are missing for sparse rows, a precomputed kernel, and a kernel that is not positive
+            semidefinite.
 
         Raises
         ------
@@ -537,7 +531,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
 
     @property
     def _projection(self) -> projection.KernelProjection:
-        """The map of new rows, the same for fitted rows, landmarks and random features."""
+        """The map of new rows, the same for fitted rows and landmarks."""
         alpha, weights = arrays.as_float64(self.projection_coef_), self._mean_weights
         n, k = alpha.shape
         if not fitted.parameter_at_fit(self, "center"):
@@ -549,11 +543,10 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         else:
             weights, offset = arrays.as_float64(weights), arrays.as_float64(self._row_means) @ alpha
         nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
-        features = None if self.feature_map_ is None else self.feature_map_.feature_map_
         precision = 1.0 if nodes is None else fits.precision_of(nodes, fitted.parameter_at_fit(self, "tol"))
         # Landmarks span what they span about the origin that the kernel has.
         about_mean = self.landmarks_ is None and bool(fitted.parameter_at_fit(self, "center"))
-        map = self.kernel_, nodes, features, alpha, offset, weights, precision, about_mean, self._scaling
+        map = self.kernel_, nodes, alpha, offset, weights, precision, about_mean, self._scaling
         return projection.KernelProjection(*map)
 
     def _standardised(self, values: Any) -> Any:
@@ -567,10 +560,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         """The method that finds pre-images, and its reason; ``set_params(preimage=...)`` needs no new fit."""
         check_is_fitted(self)
         nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
-        drawn = self.feature_map_ is not None
-        return preimages.preimage_method(
-            self.preimage, self.kernel_, sparse=sparse.issparse(nodes), nodes=not drawn
-        )
+        return preimages.preimage_method(self.preimage, self.kernel_, sparse=sparse.issparse(nodes))
 
     def inverse_transform(self, X: Any, return_error: bool = False) -> Any:
         """Return rows whose images in feature space are nearest to points with the given scores.
@@ -710,7 +700,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         with suppress(GramianError):
             tags.input_tags.sparse = (
                 not fits.is_precomputed(self)
-                and self.solver != "random-features"
                 and self.n_components not in fits.COUNT_RULES
                 and (self.scale is not None or fits.asked_kernel(self).takes_sparse)  # scaled rows are dense
             )

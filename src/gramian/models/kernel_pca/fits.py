@@ -1,4 +1,4 @@
-"""The fits of kernel PCA: exact, of all rows, and approximate, by landmarks or random features."""
+"""The fits of kernel PCA: exact, of all rows, and approximate, by landmarks."""
 
 from __future__ import annotations
 
@@ -25,15 +25,13 @@ from gramian.engine.kernel import (
     Features,
     KernelProblem,
     landmark_features,
-    random_features,
 )
 from gramian.engine.solving import Schedule, Solution, plan, require_memory, run, warn_of_cost
 from gramian.engine.tiles import KernelSource, MatrixSource
 from gramian.errors import MemoryLimitError, ParameterError
-from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, kernel_from_name, widths
+from gramian.kernels import Evaluator, Kernel, expression, kernel_from_name, widths
 from gramian.models.fitted import warn_of_none, with_orthonormality
 from gramian.models.inputs import check_target, check_tol, drawn_seeds, generators
-from gramian.models.kernel_pca.feature_maps import RandomFourierMap
 from gramian.models.kernel_pca.preimages import preimage_method
 from gramian.models.kernel_pca.projection import Standardisation
 from gramian.tables.as_rows import as_rows
@@ -78,8 +76,8 @@ class KernelFit:
         Standardised, where that is asked for.
     scaling : Standardisation or None
         How.
-    landmarks, indices, mapping
-        Landmarks and their numbers, or random features; none where all rows map new ones.
+    landmarks, indices
+        Landmarks and their numbers; none where all rows map new ones.
     choice : ComponentChoice or None
         The answer of a rule for the number of components.
     sums : FeatureSums or None
@@ -94,7 +92,6 @@ class KernelFit:
     scaling: Standardisation | None = None
     landmarks: Any = None
     indices: Any = None
-    mapping: RandomFourierMap | None = None
     choice: ComponentChoice | None = None
     sums: FeatureSums | None = None
     solution: Solution = field(init=False)
@@ -149,16 +146,16 @@ def some_of(rows: Rows) -> Any:
     return rows.at(range(0, rows.shape[0], -(-rows.shape[0] // widths.MEDIAN_ROWS)))
 
 
-# ----------- landmarks and random features: time and memory linear in the rows
+# ----------- landmarks: time and memory linear in the rows
 
 APPROXIMATE = solver_names("KernelPCA", approximate=True)
-LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
+LANDMARK_RULES = ("rpcholesky", "uniform")
 N_LANDMARKS = 1000
 
 
 @dataclass(eq=False)
 class FeatureFit(KernelFit):
-    """Kernel PCA of features: of projections onto landmarks, or of random features."""
+    """Kernel PCA of projections onto landmarks."""
 
     matrix: ClassVar = "the approximate kernel matrix"
     stored_rows: ClassVar = None
@@ -173,9 +170,9 @@ class FeatureFit(KernelFit):
     def plan(self) -> Plan:
         """What solving does, with predicted seconds and bytes."""
         rows, m = self.rows, self.count
-        noun, target = "random features" if self._rule is None else "landmarks", self.target
+        target = self.target
         if target.count is not None and target.count > m:
-            why = f"but {m} {noun} have at most {m} components"
+            why = f"but {m} landmarks have at most {m} components"
             hint = f"Ask for fewer, or set n_landmarks={target.count!r} or more."
             raise ParameterError("n_components", target.count, why, hint)
         costs = feature_costs(rows.shape, m, self._rule, single=self._single, elsewhere=not rows.in_one_place)
@@ -186,41 +183,30 @@ class FeatureFit(KernelFit):
         return plan(costs, self._request(target, rows.dtype))
 
     def solve(self) -> Self:
-        """Choose landmarks, or draw random features, and find the components in one pass over the rows."""
+        """Choose landmarks, and find the components in one pass over the rows."""
         began, rows, kernel, parameters = time.perf_counter(), self.rows, self.kernel, self.parameters
         _ = self.plan  # which refuses what cannot be
         assert kernel is not None
-        preimage_method(parameters.preimage, kernel, sparse=rows.skips_zeros, nodes=self._rule is not None)
-        every, home = None, rows.at_home
-        if self._rule is None:
-            rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
+        preimage_method(parameters.preimage, kernel, sparse=rows.skips_zeros)
+        home = rows.at_home
+        # For the precision only the number of rows counts.
+        precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), parameters.tol)
+        every = kernel.bind(_reaching_as_far(home), precision)
+        landmarks = self._given
+        if landmarks is None:
+            options = {
+                "tol": check_tol(parameters.tol, rows.dtype),
+                "center": bool(parameters.center),
+                "dtype": np.float32 if self._single else np.float64,
+            }
             rng = generators(parameters.random_state, 4)[3]
-            self.mapping = RandomFourierMap(self.count, gamma=rates, random_state=rng)
-            self.mapping.fit(home.in_memory() if home.free_to_revisit else home)
-            self.mapping.random_state = self.mapping.gamma = None
-        else:
-            # For the precision only the number of rows counts.
-            precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), parameters.tol)
-            every = kernel.bind(_reaching_as_far(home), precision)
-            landmarks = self._given
-            if landmarks is None:
-                rule, rng, dtype = (
-                    str(parameters.landmarks),
-                    generators(parameters.random_state, 4)[3],
-                    np.float32 if self._single else np.float64,
-                )
-                options = {
-                    "tol": check_tol(parameters.tol, rows.dtype),
-                    "center": bool(parameters.center),
-                    "dtype": dtype,
-                }
-                landmarks, self.indices = chosen(every, home, self.count, rule, rng, **options)
-            self.landmarks = landmarks if sparse.issparse(landmarks) else moved(landmarks, home.home)
+            landmarks, self.indices = chosen(every, home, self.count, self._rule, rng, **options)
+        self.landmarks = landmarks if sparse.issparse(landmarks) else moved(landmarks, home.home)
         features = self._features(rows.shape[0], rows.dtype, every)
         return self._decomposed(features, features.sums(rows), began, spread=not rows.in_one_place)
 
     def more(self, before: FeatureSums) -> Self:
-        """Merge the rows with those before, with their landmarks or features and their kernel."""
+        """Merge the rows with those before, with their landmarks and their kernel."""
         began, rows = time.perf_counter(), self.rows
         if not rows.in_one_place:  # rows in one place are checked when they are mapped
             rows.require_finite()
@@ -232,7 +218,7 @@ class FeatureFit(KernelFit):
 
     @cached_property
     def count(self) -> int:
-        """Number of landmarks or random features; raises an error for parameters they do not support."""
+        """Number of landmarks; raises an error for parameters they do not support."""
         rows, kernel, parameters = self.rows, self.kernel, self.parameters
         landmarks, solver = parameters.landmarks, parameters.solver
         if kernel is None:
@@ -256,20 +242,6 @@ class FeatureFit(KernelFit):
                 "the rows: choose_components(model, sample)."
             )
             raise ParameterError("n_components", parameters.n_components, why, hint)
-        if solver == "random-features":
-            if not self.plain_landmarks:
-                why = 'applies only to solver="nystroem": random features have none'
-                raise ParameterError("landmarks", allowed=why, hint="Leave it out.")
-            if not isinstance(kernel, RBF):
-                why = f"supports only the kernel rbf, not {kernel!r}"
-                hint = 'Use solver="nystroem", which supports every valid kernel.'
-                raise ParameterError("solver", "random-features", why, hint)
-            rows.require_dense(
-                'solver="random-features" needs dense rows, but X is sparse. Use '
-                'solver="nystroem", or pass X.toarray().'
-            )
-            count = parameters.n_landmarks
-            return N_LANDMARKS if count is None else check_integer("n_landmarks", count)
         if isinstance(landmarks, str):
             check_choice("landmarks", landmarks, LANDMARK_RULES)
         elif parameters.n_landmarks is not None:
@@ -297,12 +269,10 @@ class FeatureFit(KernelFit):
         return alike(numpy_rows(landmarks.owned()), numpy_rows(rows.block(slice(0, 1)).values))
 
     @property
-    def _rule(self) -> str | None:
-        """How landmarks are chosen; None for random features."""
-        parameters = self.parameters
-        if parameters.solver == "random-features":
-            return None
-        return parameters.landmarks if isinstance(parameters.landmarks, str) else "given"
+    def _rule(self) -> str:
+        """How landmarks are chosen."""
+        landmarks = self.parameters.landmarks
+        return landmarks if isinstance(landmarks, str) else "given"
 
     @property
     def _single(self) -> bool:
@@ -319,13 +289,9 @@ class FeatureFit(KernelFit):
     # -------------------------------------------------------------------------- fit
 
     def _features(self, n: int, dtype: Any, every: Evaluator | None = None) -> Features:
-        """Return the features of rows by landmarks or by random features."""
+        """Return the features of rows by landmarks."""
         kernel = self.kernel
         assert kernel is not None
-        if self.mapping is not None:
-            mapping, error = self.mapping.feature_map_, self.mapping.kernel_error_.bound
-            assert isinstance(mapping, feature_maps.FourierFeatureMap)
-            return random_features(mapping, error, dtype, self.rows.like)
         # As transform does; what a value is off by, is also what it is for all rows.
         landmarks = numpy_rows(self.landmarks)
         precision = precision_of(landmarks, self.parameters.tol)

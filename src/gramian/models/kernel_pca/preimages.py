@@ -29,11 +29,6 @@ PRECOMPUTED = (
     "A precomputed kernel has no rows, so there are no pre-images. Fit on the rows with the kernel itself, "
     + "as a name (kernel='rbf'), expression, object or function.",
 )
-FEATURES = (
-    "a model of random features stores no rows",
-    f"A model of random features stores no rows, so there are no pre-images. {FOR}, fit with "
-    'solver="nystroem", whose landmarks are rows.',
-)
 SPARSE = (
     "the fitted rows are sparse",
     f"A model fitted on sparse rows has no pre-images, because they would be dense. {FOR}, fit on "
@@ -68,9 +63,7 @@ class PreimageMethod:
         return f"{self.method}: {self.reason}"
 
 
-def preimage_method(
-    method: Any, kernel: Kernel | None, *, sparse: bool = False, nodes: bool = True
-) -> PreimageMethod:
+def preimage_method(method: Any, kernel: Kernel | None, *, sparse: bool = False) -> PreimageMethod:
     """Return the requested method if the kernel allows it, or the best one for "auto".
 
     Parameters
@@ -80,8 +73,6 @@ def preimage_method(
         With every parameter a number; None for a precomputed one.
     sparse : bool
         Whether the model holds sparse rows.
-    nodes : bool
-        Whether it holds rows at all: fitted ones, or landmarks.
 
     Raises
     ------
@@ -95,7 +86,7 @@ def preimage_method(
     fixed-point: the kernel is a smooth function of the distance of rows.
     """
     method = check_choice("preimage", method, PREIMAGES)
-    lacks = [(kernel is None, PRECOMPUTED), (not nodes, FEATURES), (sparse, SPARSE)]
+    lacks = [(kernel is None, PRECOMPUTED), (sparse, SPARSE)]
     for reason, advice in [pair for lacking, pair in lacks if lacking]:
         if method != "auto":
             raise ParameterError("preimage", method, "needs rows", advice)

@@ -15,7 +15,6 @@ from gramian.core.records import POSITIVE, FloatArray
 from gramian.engine.centered import center_rows
 from gramian.errors import ParameterError
 from gramian.kernels import Evaluator, Kernel
-from gramian.kernels.feature_maps import FeatureMap
 from gramian.models.inputs import ddof_of
 from gramian.tables.device import tile_length
 from gramian.tables.rows import Rows
@@ -111,9 +110,7 @@ class KernelProjection:
     kernel : Kernel or None
         None where rows hold kernel values already.
     nodes : array or sparse matrix of shape (m, d), or None
-        Fitted rows or landmarks; None where functions of a row take the place of k(x, nodes).
-    mapping : FeatureMap or None
-        Those functions.
+        Fitted rows or landmarks; None without a kernel.
     coefficients : ndarray of shape (m, k)
     offset : ndarray of shape (k,)
         What the mean of the fitted rows has; 0 without centring.
@@ -124,12 +121,11 @@ class KernelProjection:
     centered : bool
         Whether the kernel may take another origin.
     scaling : Standardisation or None
-        What new rows go through first; nodes and mapping are of standardised rows.
+        What new rows go through first; nodes are standardised rows.
     """
 
     kernel: Kernel | None
     nodes: Any
-    mapping: FeatureMap | None
     coefficients: FloatArray
     offset: FloatArray
     weights: FloatArray
@@ -164,9 +160,6 @@ class KernelProjection:
 
         if self.kernel is None:
             return lambda chunk: arrays.to_float64(values_of(chunk)) @ alpha
-        if self.mapping is not None:
-            features = self.mapping
-            return lambda chunk: features.evaluate(arrays.dense(values_of(chunk))) @ alpha
         sparse = issparse(self.nodes)
         fitted = self.nodes if sparse else arrays.moved(self.nodes, rows.like)
         evaluator = self.bound(fitted)
