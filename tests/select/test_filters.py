@@ -31,7 +31,7 @@ def logistic():
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 
 
-@parametrize_with_checks([FeatureFilter(cv=2, random_state=0), FeatureFilter("f", k=0.5)])
+@parametrize_with_checks([FeatureFilter(cv=2, random_state=0), FeatureFilter("f", k=0.5, redundancy="mrmr")])
 @pytest.mark.walk
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -154,6 +154,7 @@ def test_parameters_data_and_folds_that_cannot_be():
         ({"k": [1, 2]}, ParameterError, r"k=\[1, 2\] must be a"),
         ({"k": "all"}, ParameterError, r"is not known\. Allowed:"),
         ({"score_func": "mutual"}, ParameterError, r"is not known\. Allowed:"),
+        ({"redundancy": "mRMR"}, ParameterError, r"is not known\. Allowed:"),
         ({"scoring": "best"}, ParameterError, r"cannot be used\. Give"),
         ({"random_state": "x"}, ParameterError, "cannot start a random"),
         ({"estimator": Ridge}, InputTypeError, r"sklearn\.linear_model\._"),
@@ -171,6 +172,8 @@ def test_parameters_data_and_folds_that_cannot_be():
     ]:
         with pytest.raises(DataError, match=match):
             FeatureFilter("f").fit(rows, labels)
+    with pytest.raises(DataError, match='redundancy="mrmr" compares every feature with every other'):
+        FeatureFilter("f", redundancy="mrmr").fit(sp.csr_matrix(X), y)
     X, y = np.random.default_rng(0).standard_normal((12, 3)), [0] * 6 + [1] * 6
     with pytest.raises(DataError, match="training rows of fold 1 all have the same label"):
         FeatureFilter("f", cv=model_selection.KFold(2)).fit(X, y)

@@ -99,7 +99,7 @@ def test_constant_and_equal_columns_and_blocks_of_them(monkeypatch):
         for value in [0.0, 0.1, 7.0, 1e90]:
             X = np.column_stack([IRIS[0], np.full(150, value)])
             for score in ("f", "chi2") if discrete else ("f",):
-                result = Ranker(score, ASKED["names"], discrete).rank(X, IRIS[1])[0]
+                result = Ranker(score, ASKED["names"], discrete).rank(X, IRIS[1], 5)[0]
                 assert (result.values[-1], result.p_values[-1]) == (0.0, 1.0)
                 assert np.isfinite(result.values).all()
     rng = np.random.default_rng(3)
@@ -107,7 +107,7 @@ def test_constant_and_equal_columns_and_blocks_of_them(monkeypatch):
     X = np.asfortranarray(np.hstack([columns, np.arange(37.0)[:, None], columns, columns]))
     for y, discrete in ((rng.integers(0, 3, 37), True), (rng.standard_normal(37), False)):
         for score in ("f", "chi2") if discrete else ("f",):
-            rank = np.argsort(Ranker(score, ASKED["names"], discrete).rank(X, y)[1])
+            rank = np.argsort(Ranker(score, ASKED["names"], discrete).rank(X, y, 10)[1])
             assert (np.diff(rank[[[0, 4, 7], [1, 5, 8], [2, 6, 9]]], axis=1) == 1).all()
     expected = f_score(*IRIS, discrete=True).values
     monkeypatch.setattr(filters, "BLOCK_ENTRIES", 150 * 3)

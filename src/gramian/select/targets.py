@@ -269,6 +269,6 @@ class ColumnSelector(SelectorMixin, TransformerMixin, BaseEstimator):  # type: i
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = getattr(self, "redundancy", None) is None
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

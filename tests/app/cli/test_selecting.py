@@ -48,11 +48,11 @@ def test_filters_keep_what_the_selector_keeps(wine, gramian):
 
 
 def test_options_of_filters(wine, gramian):
-    options = "--score-func f --estimator knn --cv 3 --scoring balanced_accuracy"
+    options = "--score-func f --redundancy mrmr --estimator knn --cv 3 --scoring balanced_accuracy"
     ran = gramian(f"select wine.csv --label grape {options}")
-    model = FeatureFilter("f", estimator=estimator_named("knn", True), cv=3, scoring="balanced_accuracy").fit(
-        *wine
-    )
+    model = FeatureFilter(
+        "f", redundancy="mrmr", estimator=estimator_named("knn", True), cv=3, scoring="balanced_accuracy"
+    ).fit(*wine)
     assert ran.out == f"{model.summary()}\n"
     assert "Cross-validated: StandardScaler + KNeighborsClassifier" in ran.out
 

@@ -75,7 +75,7 @@ def choose_components(
 
 
 WRAPPER_ONLY = ("n_features_to_select", "floating")
-FILTER_ONLY = ("score_func", "k")
+FILTER_ONLY = ("score_func", "k", "redundancy")
 VALIDATING = ("estimator", "cv", "scoring")
 TIME_LIMIT = 30.0  # seconds of an audit, half of what the server gives a request
 CLASSES = ("logistic", "lda", "knn", "tree")
@@ -115,6 +115,7 @@ def select(
     ] = None,
     estimator: Annotated[str | None, verb.Option(suggestions=tuple(dict.fromkeys(CLASSES + NUMBERS)))] = None,
     cv: int | None = None,
+    redundancy: Literal["mrmr"] | None = None,
     floating: bool = False,
     scoring: str | None = None,
     random_state: verb.Seed = 0,
@@ -138,6 +139,8 @@ def select(
         but tree use standardised columns.
     cv : FOLDS, default: 5
         Number of cross-validation folds.
+    redundancy
+        Filters: mrmr skips redundant columns.
     floating
         Wrappers: undo earlier steps where that improves the score.
     scoring : NAME, default: accuracy; r2
@@ -295,6 +298,7 @@ def _filter_facts(model: Any) -> dict[str, Any]:
     return {
         "task": model.task_,
         "classes": model.classes_,
+        "redundancy": model.redundancy,
         "reason": model.reason_,
         "ranking": ranking,
         "validation": validated,
