@@ -63,7 +63,6 @@ class Case:
     n: int
     limit: str = "empirical"
     missing: float = 0.0
-    lags: int = 0
     wanted: tuple[tuple[float, float], tuple[float, float]] = (WANTED[0.05], WANTED[0.01])
 
 
@@ -78,7 +77,6 @@ def rates(quick: bool) -> Iterator[Rate]:
             wanted = ((0.04, 0.075), (0.005, 0.024)) if short else ((0.035, 0.07), (0.005, 0.018))
             yield from _alarms(Case(remembering(phi), n, wanted=wanted), 10 if quick else 150)
     if not quick:
-        yield from _alarms(Case(remembering(0.9), 1000, lags=1), 60)
         for n in (100, 300, 1000):  # fewer than 200 rows have no rank for 1 %
             wanted = ((0.035, 0.07), (0.006, 0.025 if n < 200 else 0.018))
             yield from _alarms(Case(tails, n, wanted=wanted), 150)
@@ -98,14 +96,13 @@ def _alarms(case: Case, tables: int) -> Iterator[Rate]:
         X, rows = _with_holes(every[: case.n], missing, rng), every[case.n :]
         new = {"complete": rows} | ({"such": _with_holes(rows, missing, rng)} if missing else {})
         for alpha in WANTED:
-            model = PCA(K * (case.lags + 1), missing="em" if missing else "error")
-            monitor = Monitor(model, alpha=alpha, limit=case.limit, lags=case.lags).fit(X)
+            model = PCA(K, missing="em" if missing else "error")
+            monitor = Monitor(model, alpha=alpha, limit=case.limit).fit(X)
             for kind, some in new.items():
-                alarms = monitor.predict(some)[case.lags :] == -1
+                alarms = monitor.predict(some) == -1
                 shares.setdefault((alpha, kind), []).append(float(np.mean(alarms)))
     for (alpha, kind), values in shares.items():
         about = f"{missing:.0%} missing, {kind} new rows" if missing else f"{case.limit} limits"
-        about += f", {case.lags} lag" if case.lags else ""
         # docs/processes.md says that the limits do not hold there.
         about += ", too few rows" if case.wanted[1][1] > WANTED[0.01][1] else ""
         name = f"alarms at {alpha:.0%}: {case.n} rows of {case.law.__name__}, {about}"

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.signal import lfilter
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
@@ -26,7 +25,6 @@ from gramian.models.events import longest_runs
 from gramian.models.monitor import monitor_of
 from gramian.models.monitoring import of_all_rows, t2_limit
 from gramian.report.tables import completed
-from gramian.statistics.components import lags_of
 from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Table
 
@@ -143,12 +141,10 @@ def test_few_rows_and_rows_that_depend_on_their_neighbours_are_named():
     shuffled = Monitor(PCA(3)).fit(np.random.default_rng(1).permutation(rows)).limits_
     assert shuffled.effective_rows > 300
     assert "neighbours" not in str(shuffled)
-    # Of new normal rows for a fitted model too, and of a stream; a model alone knows none.
+    # Of new normal rows for a fitted model too; a model alone knows none.
     fitted = PCA(3).fit(rows)
     assert "neighbours" not in str(Monitor(fitted).fit(X).limits_)
     assert monitor_of(fitted).limits_.effective_rows is None
-    stream = Monitor(PCA(3)).partial_fit(rows).partial_fit(remembering(500, 2))
-    assert stream.limits_.effective_rows < 125
 
 
 def remembering(n, seed, phi=0.9):
@@ -356,112 +352,31 @@ def test_variances_that_the_model_does_not_know_follow_from_the_rows_of_the_fit(
     assert limit(Monitor(fitted).fit(rows)) is None
 
 
-def test_a_stream_forgets_and_has_limits_when_it_has_a_model():
-    drift = [process(100, seed) * (1 + 0.1 * seed) for seed in range(30)]
-    monitor = Monitor(PCA(3, forgetting=0.7), alpha=0.05)
-    for batch in drift:
-        before = monitor.statistics(batch) if "model_" in vars(monitor) else None
-        monitor.partial_fit(batch)
-    plain = PCA(3, forgetting=0.7)
-    for batch in drift:
-        plain.partial_fit(batch)
-    assert_allclose(monitor.model_.explained_variance_, plain.explained_variance_)
-    # Each batch was measured before the model learnt it; weights fall with every batch.
-    assert_allclose(monitor._held_out[-100:, 0], before["T2"])
-    assert monitor._weights[-101] == pytest.approx(0.7)
-    assert len(monitor._held_out) == 2900
-    n = plain._moments.effective
+def test_a_stream_is_watched_by_rows_that_it_has_not_seen():
+    stream = PCA(3, forgetting=0.7)
+    for batch in np.array_split(X[:1000], 10):
+        stream.partial_fit(batch)
+    monitor = Monitor(stream, alpha=0.05).fit(X[1000:])
+    assert monitor.limits_.held_out == 500
     _beta, F = (one.value for one in monitor.limits_.limits[:2])
-    assert t2_limit(monitor.limits_.level, n, 3) == F
-    # A model that is passed fitted is not changed.
-    fitted = PCA(3).fit(X)
-    with pytest.warns(gramian.errors.CertificateWarning, match="fit discarded components"):
-        following = Monitor(fitted).fit(X[:500]).partial_fit(process(300, 5))
-    assert "Jackson-Mudholkar" not in str(following.limits_).split("The discarded")[0]
-    assert fitted.n_samples_ == 1500
-    assert following.model_.n_samples_ == 1800
-    assert not hasattr(Monitor(KernelPCA(2)), "partial_fit")
-    monitor = Monitor(PCA(1), alpha=0.2)
-    monitor.partial_fit(X[:1])
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        monitor.predict(X[:1])
-    for row in X[1:12]:
-        monitor.partial_fit(row[None])
-    assert monitor.limits_.held_out == 10
-    assert monitor.predict(X[:1]).shape == (1,)
+    assert t2_limit(monitor.limits_.level, stream._moments.effective, 3) == F
+    assert not hasattr(monitor, "partial_fit")
 
 
-def test_earlier_rows_are_columns():
-    rows, lags = remembering(400, 1), 2
-    wide = np.concatenate([rows[2:], rows[1:-1], rows[:-2]], axis=1)
-    monitor, plain = Monitor(PCA(4), lags=lags).fit(rows), Monitor(PCA(4)).fit(wide)
-    names = [f"x{j}{end}" for end in ("", " (1 row before)", " (2 rows before)") for j in range(8)]
-    assert monitor.model_.feature_names_in_.tolist() == names
-    assert (monitor.n_features_in_, monitor.model_.n_features_in_) == (8, 24)
-    new = remembering(60, 2)
-    new[30:, 4] += 20
-    wide = np.concatenate([new[2:], new[1:-1], new[:-2]], axis=1)
-    table, expected = monitor.statistics(new), plain.statistics(wide)
-    for name in ("T2", "SPE", "SPE limit"):
-        assert_allclose(table[name][2:], expected[name])
-        assert np.isnan(table[name][:2]).all() == (name != "SPE limit")
-    assert table["row"].tolist() == list(range(60))
-    assert table["alarm"][:2].tolist() == ["", ""]
-    assert "2 rows have no T2, and so no alarm." in table.summary
-    assert table["contributor 1"][30] == "x4"
-    assert_array_equal(monitor.predict(new)[2:], plain.predict(wide))
-    parts = monitor.contributions(new)
-    assert_allclose(parts["SPE"][2:], plain.contributions(wide)["SPE"])
-    assert np.isnan(parts["T2"][:2]).all()
-    assert monitor.run_rules(faulty=new[28:]).delays[0] == 1
-    added = monitor.with_earlier_rows(new)
-    assert_array_equal(added.values, wide)
-    assert (added.feature_names, list(added.row_numbers)) == (tuple(names), list(range(2, 60)))
-    assert plain.with_earlier_rows(wide) is wide
-    # The rows of the fit are recognised; a frame keeps its names.
-    own = monitor.statistics(rows, rows="fit")
-    assert own["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
-    frame = pd.DataFrame(rows, columns=list("abcdefgh"), index=[f"h{i}" for i in range(400)])
-    named = Monitor(PCA(4), lags=1).fit(frame)
-    assert named.model_.feature_names_in_[[0, 8]].tolist() == ["a", "a (1 row before)"]
-    assert named.feature_names_in_.tolist() == list("abcdefgh")
-    again = named.statistics(frame[list("hgfedcba")])
-    assert_allclose(again["T2"], named.statistics(frame)["T2"])
-    assert again["row"][:2].tolist() == ["h0", "h1"]
-    assert_allclose(named.statistics(rows)["T2"], again["T2"])
+def test_rows_of_a_frame_have_its_names_and_times():
+    frame = pd.DataFrame(remembering(400, 1), columns=list("abcdefgh"), index=[f"h{i}" for i in range(400)])
+    named = Monitor(PCA(4)).fit(frame)
+    assert named.statistics(frame)["row"][:2].tolist() == ["h0", "h1"]
     for start, unit, zone in (
         ("2024-03-31", "s", None),
         ("2024-03-31 00:00:00.1", "ns", None),
         (0, "", "CET"),
     ):
         times = pd.date_range(start, periods=400, freq="7min", tz=zone, unit="ns")
-        events = named.set_params(consecutive=1).statistics(frame.set_index(times) + 9).events
+        events = named.statistics(frame.set_index(times) + 9).events
         expected = times.astype(str) if zone else times.values
-        assert events["start"][0] == expected[1]
+        assert events["start"][0] == expected[0]
         assert zone or events["start"].dtype == f"M8[{unit}]"
-
-
-def test_a_model_of_rows_with_missing_values_takes_rows_without_history(tmp_path):
-    rows = remembering(400, 1)
-    monitor = Monitor(PCA(4, missing="em"), lags=2).fit(rows)
-    assert monitor.limits_.held_out == 400
-    table = monitor.statistics(remembering(60, 2))
-    assert np.isfinite(table["T2"]).all()
-    assert table.alarms[:2].sum() == 0
-    monitor.save(tmp_path / "m.gramian")
-    again = gramian.load(tmp_path / "m.gramian")
-    assert_allclose(again.statistics(remembering(60, 2))["SPE"], table["SPE"])
-    stream = Monitor(PCA(3), lags=1).partial_fit(rows[:200]).partial_fit(rows[200:])
-    assert stream.limits_.held_out == 199
-    for other, said in ((rows[:, :5], "X has 5 features"), (rows[:1], "leave no row with a history")):
-        with pytest.raises(DataError, match=said):
-            stream.statistics(other)
-    assert len(monitor.statistics(rows[:1])) == 1
-    for fitted in (PCA(3).fit(rows), PCA(3).fit(pd.DataFrame(rows, columns=list("abcdefgh")))):
-        with pytest.raises(ParameterError, match="lags=1 but the fitted model has no columns of earlier"):
-            Monitor(fitted, lags=1).fit(rows)
-    new = Monitor(monitor.model_, lags=2).fit(remembering(300, 4))
-    assert new.model_ is monitor.model_
 
 
 def test_events_begin_with_the_columns_that_begin_them():
@@ -523,7 +438,6 @@ def test_saved_and_loaded(tmp_path):
     monitors = [
         Monitor(PCA(3, scale="unit"), alpha=0.05).fit(frame),
         Monitor(KernelPCA(3, kernel="rbf", gamma=0.01)).fit(X[:200]),
-        Monitor(PCA(3, forgetting=0.9)).partial_fit(X[:500]).partial_fit(X[500:]),
         Monitor(PCA()).fit(X),
     ]
     for monitor in monitors:
@@ -540,10 +454,6 @@ def test_saved_and_loaded(tmp_path):
         }
     assert after.columns["contributor 1"][0].startswith("x")
     assert gramian.load(tmp_path / "m.gramian").model is not None
-    stream = monitors[2]
-    stream.save(tmp_path / "m.gramian")
-    resumed = gramian.load(tmp_path / "m.gramian").partial_fit(NEW[:200])
-    assert_allclose(resumed.predict(NEW[:99]), stream.partial_fit(NEW[:200]).predict(NEW[:99]))
 
 
 def test_files_larger_than_memory_give_the_same(tmp_path):
@@ -680,15 +590,7 @@ def plant(n, seed):
     return factors @ np.random.default_rng(99).normal(size=(3, 9)) + 0.4 * rng.normal(size=(n, 9))
 
 
-def test_lags_need_more_components_and_runs_are_those_of_a_loop():
-    """The shares of documents: a bias hides within what few components leave out of wide rows."""
-    fault = np.where(np.arange(9) == 4, 2.5, 0.0)
-    tables = [(plant(1500, i), plant(600, 90 + i) + fault) for i in range(5)]
-    found = [
-        np.mean([Monitor(PCA(k), lags=lags).fit(normal).predict(new) < 0 for normal, new in tables])
-        for k, lags in ((3, 0), (3, 2), (9, 2))
-    ]
-    assert found == pytest.approx([0.72, 0.04, 0.99], abs=0.02)
+def test_runs_are_those_of_a_loop():
     rng = np.random.default_rng(0)
     for n in (1, 2, 50):
         Z = rng.integers(0, 3, (n, 4)) * np.array([1, 0, 0.5, 1])
@@ -696,51 +598,28 @@ def test_lags_need_more_components_and_runs_are_those_of_a_loop():
         for j, (length, begin) in enumerate(zip(*longest_runs(Z), strict=True)):
             lengths = [next((m for m in range(1, n - i) if Z[i + m, j] != Z[i, j]), n - i) for i in range(n)]
             assert (length, begin) == (max(lengths), int(np.argmax(lengths)))
-    X = np.random.default_rng(0).standard_normal((60, 4))
-    for names, lags in (
-        (["a", "b", "a (1 row before)", "b (1 row before)"], 1),
-        (["a", "b", "c", "temperature (2 rows before)"], 0),
-        (["a", "b", "c", "d"], 0),
-    ):
-        assert lags_of(PCA(2).fit(pd.DataFrame(X, columns=names))) == lags
-    assert lags_of(PCA(2).fit(X)) == 0
 
 
-@pytest.mark.walk
-def test_lags_warn_of_rows_that_are_not_at_equal_distances():
+def test_rows_out_of_order_are_warned_of():
     frame = pd.DataFrame(plant(400, 1), index=pd.date_range("2024-03-01", periods=400, freq="5min"))
-    frame.columns = list("abcdefghi")
-    monitor = Monitor(PCA(0.95, missing="em"), lags=2).fit(frame)
-    gap, named = frame.drop(frame.index[50:60]), tuple(map(str, frame.index))
-    with pytest.warns(DiagnosticWarning, match="1 row of 390 .* 300 seconds .* row 50 .* 3,300"):
-        monitor.predict(gap)
-    with pytest.warns(DiagnosticWarning, match="rows of 400 are not the usual 300"):
-        monitor.predict(frame.sample(frac=1, random_state=0))
-    with pytest.warns(DiagnosticWarning, match="row 1 .*: -300 seconds"):
-        monitor.predict(Table(frame.to_numpy()[::-1].copy(), tuple("abcdefghi"), named[::-1]))
-    zoned = tuple(f"{name}+01:00" for name in named[::-1])
-    with pytest.warns(DiagnosticWarning, match="row 1 .*: -300 seconds"):
-        monitor.predict(Table(frame.to_numpy()[::-1].copy(), tuple("abcdefghi"), zoned))
-    plain = Monitor(PCA(3)).fit(frame)
-    plain.statistics(gap)
-    with pytest.warns(DiagnosticWarning, match="399 rows of 400 .*Sort rows by time: events are runs of"):
+    plain, named = Monitor(PCA(3)).fit(frame), tuple(map(str, frame.index))
+    plain.statistics(frame.drop(frame.index[50:60]))
+    for names in (named, tuple(f"{name}+01:00" for name in named)):
+        with pytest.warns(DiagnosticWarning, match=r"399 rows are earlier .* row 1 .*Sort rows by time"):
+            plain.statistics(Table(frame.to_numpy()[::-1].copy(), row_names=names[::-1]))
+    with pytest.warns(DiagnosticWarning, match="Sort rows by time: events are runs of"):
         plain.statistics(frame[::-1])
-    # What the warning says to do: empty rows, or the parts one by one.
-    with pytest.warns(MissingValuesWarning):
-        whole = monitor.statistics(gap.reindex(frame.index))
-    assert_allclose(whole["T2"][60:], monitor.statistics(frame[60:])["T2"], rtol=1e-8)
-    monitor.predict(Table(frame.to_numpy(), tuple("abcdefghi"), tuple(f"{i}" for i in range(400))))
 
 
 def test_a_sensor_that_freezes_is_named(tmp_path):
     normal, new = X[:300].round(1), NEW[:150].round(1)
     new[60:, 3] = new[60, 3]
     expected = longest_runs(normal)[0][3]
-    for model, lags in ((PCA(3), 0), (PCA(3), 2), (KernelPCA(3, kernel="rbf"), 0), (PCA(3, missing="em"), 1)):
-        monitor = Monitor(model, lags=lags).fit(normal)
+    for model in (PCA(3), KernelPCA(3, kernel="rbf"), PCA(3, missing="em")):
+        monitor = Monitor(model).fit(normal)
         table = monitor.statistics(new)
         (found,) = table.frozen
-        assert found == ("x3", 60, 90, expected), (model, lags)
+        assert found == ("x3", 60, 90, expected), model
         assert str(found) in str(table)
         assert str(found).startswith("x3 has one value in 90 rows from 60 on, and for at most 2 rows in the")
         assert monitor.statistics(NEW[:150].round(1)).frozen == ()
@@ -753,10 +632,8 @@ def test_a_sensor_that_freezes_is_named(tmp_path):
     del monitor._runs
     monitor.save(tmp_path / "monitor.gramian")
     assert gramian.load(tmp_path / "monitor.gramian").statistics(frame).frozen == ()
-    # Rows of the fit, sparse rows and streams are not looked at.
+    # Rows of the fit are not looked at.
     assert Monitor(PCA(3)).fit(new).statistics(new, rows="fit").frozen == ()
-    stream = Monitor(PCA(3)).partial_fit(normal).partial_fit(normal)
-    assert stream.statistics(new).frozen == ()
     assert monitor_of(PCA(3).fit(normal)).statistics(new).frozen == ()
 
 
@@ -796,12 +673,10 @@ def test_rows_are_named_by_any_index():
         pd.MultiIndex.from_product([range(3), range(100)]),
     ):
         frame = pd.DataFrame(X, columns=list("abcd"), index=index)
-        for lags in (0, 1):
-            monitor = Monitor(PCA(2), lags=lags, consecutive=1).fit(frame)
-            result = monitor.statistics(frame + np.where(np.arange(300) == 41, 50.0, 0.0)[:, None])
-            assert list(result["row"]) == list(index) if index.nlevels == 1 else True
-            assert str(result["row"][41]) == str(index[41])
-            assert str(result.events["start"][0]) == str(index[result.events.runs[0].start])
+        result = Monitor(PCA(2)).fit(frame).statistics(frame + 50 * (np.arange(300) == 41)[:, None])
+        assert list(result["row"]) == list(index) if index.nlevels == 1 else True
+        assert str(result["row"][41]) == str(index[41])
+        assert str(result.events["start"][0]) == str(index[result.events.runs[0].start])
     X = np.random.default_rng(0).normal(size=(40, 3))
     names = tuple(f"2024-05-01 {hour}:99" for hour in range(60, 100))
     monitor = gramian.Monitor(gramian.PCA(1)).fit(X)

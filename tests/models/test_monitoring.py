@@ -157,33 +157,20 @@ def test_empirical_limits_hold_for_both_statistics_together():
         rates = []
         for _ in range(100):
             normal, new = RNG.gamma(2.0, size=(1000, 2)), RNG.gamma(2.0, size=(1000, 2))
-            limits = empirical_limits(alpha, normal, np.ones(1000))
+            limits = empirical_limits(alpha, normal)
             # Both statistics have the same level.
             assert_allclose(*(normal > limits).mean(axis=0), atol=2e-3)
             rates.append(np.mean((new > limits).any(axis=1)))
         assert abs(np.mean(rates) - alpha) < 0.1 * alpha
-    assert empirical_limits(0.05, np.ones((18, 1)), np.ones(18)) is None
-    assert empirical_limits(0.05, np.arange(19.0)[:, None], np.ones(19)) == pytest.approx([18.0])
+    assert empirical_limits(0.05, np.ones((18, 1))) is None
+    assert empirical_limits(0.05, np.arange(19.0)[:, None]) == pytest.approx([18.0])
     # Between two ranks; a new row counts as one more above the limit of each statistic.
-    assert empirical_limits(0.1, np.arange(24.0)[:, None], np.ones(24)) == pytest.approx([21.5])
-    assert empirical_limits(0.1, np.tile(np.arange(24.0)[:, None], 2), np.ones(24)) == pytest.approx(
-        [22.5] * 2
-    )
-    assert empirical_limits(0.5, np.empty((0, 2)), np.empty(0)) is None
+    assert empirical_limits(0.1, np.arange(24.0)[:, None]) == pytest.approx([21.5])
+    assert empirical_limits(0.1, np.tile(np.arange(24.0)[:, None], 2)) == pytest.approx([22.5] * 2)
+    assert empirical_limits(0.5, np.empty((0, 2))) is None
 
 
-def test_folds_and_weights_of_held_out_rows():
-    values, weights = RNG.normal(size=(50, 2)) ** 2, RNG.integers(1, 4, size=50)
-    repeated = np.repeat(values, weights, axis=0)
-    # The largest weight of one row is what a new row counts for each statistic; repeated rows count 1 each.
-    total, most = weights.sum(), weights.max()
-    alpha = (0.2 * (total + most) - 2 * (most - 1)) / (total + 1)
-    expected = empirical_limits(alpha, repeated, np.ones(len(repeated)))
-    assert_allclose(empirical_limits(0.2, values, weights.astype(float)), expected)
-    # Old rows of weight 0 are forgotten.
-    recent = np.concatenate([np.zeros(50), np.ones(50)])
-    both = np.concatenate([values + 100, values])
-    assert_array_equal(empirical_limits(0.1, both, recent), empirical_limits(0.1, values, np.ones(50)))
+def test_held_out_rows_of_folds_are_those_of_all_rows():
     # Medians differ from 7 by 1 over the rows of the fit, to either side: 7 + 80 / 80, 7 - 80 / 100.
     held_out, own = RNG.chisquare(2, size=(100, 1)), RNG.chisquare(2, size=(100, 1))
     held_out, own = held_out * (8 / np.median(held_out)), own * (6.2 / np.median(own))
@@ -194,14 +181,14 @@ def test_folds_and_weights_of_held_out_rows():
 def known(**more):
     held_out = RNG.chisquare(2, size=(400, 2))
     base = {"n": 100.0, "k": 2, "centered": True, "ddof": 1.0, "without_spe": "", "own": None}
-    base |= {"discarded": np.array([1.0, 1.0]), "held_out": held_out, "weights": np.ones(len(held_out))}
+    base |= {"discarded": np.array([1.0, 1.0]), "held_out": held_out}
     return Known(**base | more)
 
 
 def test_limits_side_by_side_with_and_without_spe():
     alone = control_limits(
         0.05,
-        known(without_spe="There is no SPE.", held_out=RNG.chisquare(2, size=(99, 1)), weights=np.ones(99)),
+        known(without_spe="There is no SPE.", held_out=RNG.chisquare(2, size=(99, 1))),
     )
     assert set(alone.deciding()) == {"T2"}
     assert alone.level == pytest.approx(0.05)
@@ -210,7 +197,7 @@ def test_limits_side_by_side_with_and_without_spe():
     assert "Jackson-Mudholkar" not in {one.method for one in part.limits}
     assert {one.method for one in part.limits if one.decides and one.rows == "new"} == {"empirical"}
     assert part.deciding("fit")["SPE"] == np.inf
-    nothing = control_limits(0.05, known(discarded=None, held_out=np.empty((0, 2)), weights=np.empty(0)))
+    nothing = control_limits(0.05, known(discarded=None, held_out=np.empty((0, 2))))
     assert nothing.deciding()["SPE"] == np.inf
     assert "SPE has no limit: the fit did not compute all discarded variances" in str(nothing)
     values = np.array([[0.1, 3.0, -5.0, 2.0], [-1.0, 0.0, -2.0, 4.0]])
@@ -234,7 +221,7 @@ def test_limits_side_by_side_with_and_without_spe():
     # Theory has the moments of held-out rows where there are some.
     theory = control_limits(0.05, known(), "theory")
     assert [one.method for one in theory.limits if one.decides and one.rows == "new"] == ["scaled F", "Box"]
-    alone = control_limits(0.05, known(held_out=np.empty((0, 2)), weights=np.empty(0)))
+    alone = control_limits(0.05, known(held_out=np.empty((0, 2))))
     assert [one.method for one in alone.limits if one.decides and one.rows == "new"] == [
         "F",
         "Jackson-Mudholkar",
@@ -250,16 +237,16 @@ def test_limits_side_by_side_with_and_without_spe():
 
 
 def test_limits_that_disagree_or_have_few_rows():
-    wide = known(held_out=RNG.chisquare(2, size=(2000, 2)) * [3, 1], weights=np.ones(2000))
+    wide = known(held_out=RNG.chisquare(2, size=(2000, 2)) * [3, 1])
     theory = {one.method: one.value for one in control_limits(0.01, wide).limits if one.rows == "new"}
     rate = np.mean((wide.held_out > [theory["F"], theory["Jackson-Mudholkar"]]).any(axis=1))
     (sentence,) = control_limits(0.01, wide).sentences
     assert f"theory give {100 * rate:.2f} % alarms on 2,000 held-out normal rows" in sentence
     assert f"{rate / 0.01:.2g} times the 1.00 % requested" in sentence
-    narrow = known(held_out=RNG.chisquare(2, size=(2000, 2)) / 9, weights=np.ones(2000))
+    narrow = known(held_out=RNG.chisquare(2, size=(2000, 2)) / 9)
     assert "0 times the 1.00 % requested" in control_limits(0.01, narrow).sentences[0]
     # Ten alarms where five were expected are no contradiction.
-    few = known(held_out=RNG.chisquare(2, size=(100, 2)), weights=np.ones(100))
+    few = known(held_out=RNG.chisquare(2, size=(100, 2)))
     assert control_limits(0.05, few).sentences == ()
     # Gamma distributed SPE: limits of few rows are exceeded as often as asked for, on average.
     for m in (15, 30, 100):
@@ -324,5 +311,5 @@ def test_rows_that_depend_on_their_neighbours_count_as_fewer():
     # Rows of the fit have the distribution of their number; independent rows are as they were.
     assert limits.deciding("fit")["T2"] == t2_limit(limits.level, 400, 2, of_fit=True)
     assert control_limits(0.05, known()).effective_rows == 400
-    alone = control_limits(0.05, known(held_out=np.empty((0, 2)), weights=np.empty(0)))
+    alone = control_limits(0.05, known(held_out=np.empty((0, 2))))
     assert alone.effective_rows is None

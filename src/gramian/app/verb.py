@@ -520,8 +520,6 @@ class Verb:
         Whether rows without labels are refused, before they are read.
     shell_only : bool
         Whether it is about files of this machine.
-    adds_earlier_rows : bool
-        Whether it takes a monitor with ``lags`` as it is. Others get rows with the columns of earlier rows.
     heeds : callable
         Says of a :class:`gramian.answers.proposals.Proposal` whether it makes sense for this verb.
     documented : mapping of str to str
@@ -534,7 +532,6 @@ class Verb:
     doing: str = "computing"
     needs_label: bool = False
     shell_only: bool = False
-    adds_earlier_rows: bool = False
     heeds: Callable[[Any], bool] = lambda proposal: True
     documented: Mapping[str, str] = field(default_factory=dict)
 
@@ -612,18 +609,16 @@ class Verb:
         ------
         GramianError
         """
-        from gramian.statistics.components import expanded, mapping_of, reader_of
+        from gramian.statistics.components import mapping_of
 
         self.built(values)  # which refuses options that do not go together
         opened: dict[str, Any] = {}
-        whole = model = None
+        model = None
         for param in self.inputs:
             if param.about.kind == "model":
                 found = read(param, None, None)
-                kept = found if self.adds_earlier_rows else expanded(found)[0]
-                opened[param.name] = kept if param.about.whole or kept is None else mapping_of(kept)
-                if model is None:
-                    whole, model = found, opened[param.name]
+                opened[param.name] = found if param.about.whole or found is None else mapping_of(found)
+                model = opened[param.name] if model is None else model
         if self.check is not None:
             models = [mapping_of(opened[param.name]) for param in self.inputs if param.about.kind == "model"]
             self.check(values, *models)
@@ -633,9 +628,9 @@ class Verb:
                 streamed = param.about.streamed
                 streamed = streamed(values) if callable(streamed) else streamed
                 limit = self._limit(values, model) if streamed else None
-                table = read(param, None if whole is None else reader_of(whole), limit)
+                table = read(param, None if model is None else mapping_of(model), limit)
                 self.require_label(table is None or table.labels is not None)
-                opened[param.name] = table if self.adds_earlier_rows else expanded(whole, table)[1]
+                opened[param.name] = table
             elif kind in ("gallery", "faces"):
                 opened[param.name] = read(param, model, None)
         return opened

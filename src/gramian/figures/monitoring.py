@@ -114,7 +114,7 @@ def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
     named = isinstance(row, str | date) and text in names
     advice = "Or give the name of one."
     index = names.index(text) if named else check_integer("row", row, 0, len(names) - 1, advice)
-    some = _rows(X, max(index - int(watch.lags), 0), index + 1)
+    some = _rows(X, index, index + 1)
     contributions = {name: values[-1] for name, values in watch.contributions(some).items()}
     # By the statistic that is larger relative to its limit.
     size = np.abs(
@@ -274,12 +274,11 @@ def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Dat
     check_integer("event", event, 0, max(count - 1, 0))
     start = result.events.runs[event].start if count else int(result.worst(1)[0])
     low, high = max(start - BEFORE, 0), min(start + AFTER, n)
-    history = max(low - int(watch.lags), 0)
-    contributions = watch.contributions(_rows(X, history, high))
+    contributions = watch.contributions(_rows(X, low, high))
     limits = {name: float(result[f"{name} limit"][0]) for name in contributions}
     ratios = np.stack([result[name][low:high] / limit for name, limit in limits.items()])
     which = np.argmax(np.nan_to_num(ratios, nan=-1.0), axis=0)
-    every = np.stack([values[low - history :] / limits[name] for name, values in contributions.items()])
+    every = np.stack([values / limits[name] for name, values in contributions.items()])
     values = np.nan_to_num(every[which, np.arange(high - low)])
     alarms = low + np.flatnonzero(result.alarms[low:high])
     first = alarms[alarms >= start][:ONSET] - low

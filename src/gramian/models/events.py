@@ -237,7 +237,7 @@ class RowStatistics(ColumnTable):
     frozen : tuple of Frozen
         Columns with exactly one value in more than three times as many rows as ever in the normal rows, if
         that was at most a tenth of these. They raise no alarm. Normal and new rows must be dense, in memory
-        and in the order of time. Empty without normal rows, and after ``partial_fit``.
+        and in the order of time. Empty without normal rows.
     rows : {"new", "fit"}
         Whose limits were used.
 

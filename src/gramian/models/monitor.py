@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from copy import copy, deepcopy
-from dataclasses import KW_ONLY, dataclass, replace
+from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -20,16 +19,13 @@ from gramian import errors
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import check_choice, check_integer, check_share, counted, slices
 from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
-from gramian.engine.solving import require_memory
 from gramian.errors import DataError, ParameterError, UnavailableError, ignoring, of_new_rows
 from gramian.models import events, monitoring
 from gramian.models.fitted import parameter_at_fit
-from gramian.models.inputs import expected_columns
 from gramian.models.pca.estimator import PCA
 from gramian.models.pca.missing import rows_as_fitted
-from gramian.models.pca.stream import TooFewRowsError
 from gramian.models.saving import Saved
-from gramian.models.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
+from gramian.models.sklearn import BaseEstimator, OutlierMixin, knows_names
 from gramian.statistics import components, projection
 from gramian.tables import table
 from gramian.tables.as_rows import as_rows
@@ -45,7 +41,6 @@ else:
 
 LIMITS = ("empirical", "theory")
 BLOCK = 480  # rows of a kernel PCA that are worked on at a time
-WINDOW = 20_000  # most held-out rows that a stream remembers
 MOST_EVENTS = 1000  # whose variables are computed
 RULES = (1, 2, 3, 5, 10)
 # A column is frozen if a run of one value is more than FROZEN times as long as the longest one of the normal
@@ -63,7 +58,6 @@ class MonitorAttributes(OutlierMixin, BaseEstimator):
     limits_: monitoring.ControlLimits
     offset_: ClassVar[float] = -1.0
     _held_out: Annotated[FloatArray, "m s", POSITIVE]
-    _weights: Annotated[FloatArray, "m", POSITIVE]
     # The longest run of one value in each column of the normal rows, 0 where it is too long to tell.
     _runs: Annotated[npt.NDArray[np.intp], "_", POSITIVE, OPTIONAL]
 
@@ -98,12 +92,6 @@ class Monitor(Saved, MonitorAttributes):
         Number of folds for held-out rows, if the normal rows are those of the fit; at most the number of
         rows. Folds are consecutive rows, as in scikit-learn's KFold, and rows next to a fold that depend on
         its rows are left out with it. Shuffle rows that are sorted by something else than time.
-    lags : int, default=0
-        Number of earlier rows whose columns are added to each row, so that the model has the dependence on
-        them: rows are then ``lags + 1`` times as wide, with names such as "x4 (2 rows before)". Rows come in
-        the order of time, at equal distances, and are in memory. The first rows of X have no complete
-        history: they have no T2, SPE or alarm, unless the model takes rows with missing values. Put the last
-        rows before the new ones in front of them.
     consecutive : int, default=1
         Alarms in a row that begin an event in the table of :meth:`statistics`.
 
@@ -123,9 +111,8 @@ class Monitor(Saved, MonitorAttributes):
     Jackson and Mudholkar (1979), Control procedures for residuals associated with principal component
     analysis, Technometrics 21. Tracy, Young, Mason (1992), Multivariate control charts for individual
     observations, Journal of Quality Technology 24. Miller, Swanson, Heckler (1998), Contribution plots: a
-    missing link in multivariate quality control. Ku, Storer, Georgakis (1995), Disturbance detection and
-    isolation by dynamic principal component analysis, Chemometrics and Intelligent Laboratory Systems 30.
-    Alcala and Qin (2009), Reconstruction-based contribution for process monitoring, Automatica 45.
+    missing link in multivariate quality control. Alcala and Qin (2009), Reconstruction-based contribution
+    for process monitoring, Automatica 45.
 
     Examples
     --------
@@ -148,7 +135,6 @@ class Monitor(Saved, MonitorAttributes):
     alpha: float = 0.01
     limit: str = "empirical"
     cv: int = 5
-    lags: int = 0
     consecutive: int = 1
 
     # ------------------------------------------------------------------ fit
@@ -192,7 +178,6 @@ class Monitor(Saved, MonitorAttributes):
         else:
             limit = memory_limit_bytes(self.model.memory_limit)
             linear = isinstance(self.model, PCA)  # which looks at its sums
-            X = self._with_history(X, self.model)
             rows = as_rows(X, estimator="Monitor", minimum=2, check_finite=not linear, limit=limit)
             # A frame has names that rows lack.
             named = hasattr(X, "columns") and rows.table is None
@@ -212,95 +197,29 @@ class Monitor(Saved, MonitorAttributes):
             )
         held_out = self._of_folds(rows, values) if same else values
         self._held_out = _determined(held_out)
-        self._weights = np.ones(len(self._held_out))
-        self._settle(rows, values if same else None)
+        self._settle(*((rows, values) if same else ()))
         vars(self).pop("_runs", None)
-        if (found := self._longest_runs(rows)) is not None:
+        if (found := _longest_runs(rows)) is not None:
             self._runs = np.where(found[0] <= SHORT * rows.shape[0], found[0], 0)
         if reference.too_few:
             errors.FewRowsWarning(reference.too_few).warn()
         return self
 
-    @available_if(lambda monitor: isinstance(monitor.model, PCA))
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Update a PCA and the limits with a batch of normal rows.
-
-        First the batch is measured by the model of the earlier batches, which has not seen it: these are
-        held-out rows. Then the model is updated, as by :meth:`PCA.partial_fit` with its ``forgetting``, and
-        the limits follow from the updated variances and from the held-out rows of all batches. Their weights
-        fall by the factor ``forgetting`` with each batch; the newest 20,000 rows count. Leave out rows that
-        are not normal, or the model learns them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            A batch of normal rows.
-        y : object, ignored
-            For pipelines.
-
-        Returns
-        -------
-        self
-            The estimator, with this batch.
-
-        Raises
-        ------
-        AttributeError
-            For a KernelPCA, which has no such method.
-        """
-        self._check()
-        if "model_" not in vars(self) or self.model_ is self.model:
-            # A model that you passed stays as it is.
-            self.model_ = deepcopy(self.model) if _is_begun(self.model) else clone(self.model)
-        before = "limits_" in vars(self)
-        if before:
-            new = _determined(_statistics_of(self.model_).of_rows(self._new_rows(X)))
-            assert isinstance(self.model_, PCA)
-            weights = self._weights * float(self.model_.forgetting)
-            self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
-            self._held_out = np.concatenate([self._held_out, new])[-WINDOW:]
-        self.model_.partial_fit(self._with_history(X, self.model_))
-        if not before:
-            self._held_out, self._weights = np.empty((0, 2)), np.empty(0)
-        vars(self).pop("_runs", None)  # of which rows in batches know a part
-        with suppress(TooFewRowsError):  # the next batch may suffice
-            self._settle()
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there are limits."""
-        return "limits_" in vars(self)
-
     def _check(self) -> None:
         check_share("alpha", self.alpha, "It is the share of normal rows with an alarm.")
         check_choice("limit", self.limit, LIMITS)
         check_integer("cv", self.cv, 2)
-        check_integer("lags", self.lags, 0)
         check_integer("consecutive", self.consecutive, 1)
         if not _is_known(self.model):
             kind = type(self.model).__name__
             raise ParameterError("model", allowed=f"is a {kind}, but must be a PCA or a KernelPCA")
-        if self.lags and _is_begun(self.model):
-            names = list(components.names_of(self.model) or ())
-            names_now = names[: len(names) // (self.lags + 1)]
-            if not names_now or names != components.lagged_names(names_now, self.lags):
-                why, hint = "but the fitted model has no columns of earlier rows", "Give an unfitted model."
-                raise ParameterError("lags", self.lags, why, hint)
 
     def _settle(self, rows: Rows | None = None, sizes: FloatArray | None = None) -> None:
-        """Set the limits; normal rows, with ``sizes`` if they are those of the fit, complete the model."""
+        """Set the limits; the rows of the fit, with their statistics, complete the model."""
         reference = _known(self.model_)
         reference.own = None if sizes is None else _determined(sizes)
-        reference.held_out, reference.weights = (
-            self._held_out[:, : 1 if reference.without_spe else 2],
-            self._weights,
-        )
-        if (
-            rows is not None
-            and sizes is not None
-            and reference.discarded is None
-            and not reference.without_spe
-        ):
+        reference.held_out = self._held_out[:, : 1 if reference.without_spe else 2]
+        if rows is not None and reference.discarded is None and not reference.without_spe:
             statistics = _statistics_of(self.model_)
             if isinstance(statistics, monitoring.LinearStatistics):
                 reference.discarded = statistics.discarded(rows, reference.degrees)
@@ -424,13 +343,11 @@ class Monitor(Saved, MonitorAttributes):
             rows = "fit" if same else "new"
             if same and isinstance(self.model_, PCA):
                 data = rows_as_fitted(self.model_, data)
-        if not self.lags:
-            _warn_of_times(X, data.row_names, equal=False)
+        _warn_of_times(X, data.row_names)
         limits = self.limits_.deciding(rows)
         names = np.array([*components.feature_names_of(self.model_), ""], dtype=object)
-        values, first = self._measured(data, list(limits.values())), self._without_history
-        every = as_rows(X, estimator="Monitor", check_finite=False) if first else data
-        columns: dict[str, Any] = {"row": _row_names(X, every)}
+        values = self._measured(data, list(limits.values()))
+        columns: dict[str, Any] = {"row": _row_names(X, data)}
         for index, (name, limit) in enumerate(limits.items()):
             columns |= {name: values[:, index], f"{name} limit": np.full(len(values), limit)}
         which = sum((columns[name] > limit) << index for index, (name, limit) in enumerate(limits.items()))
@@ -438,17 +355,12 @@ class Monitor(Saved, MonitorAttributes):
         for index in range(monitoring.CONTRIBUTORS):
             columns[f"contributor {index + 1}"] = names[values[:, 2 + index].astype(int)]
         found = self._events(columns, data, list(limits.values()), names)
-        frozen = self._frozen(data, columns["row"][first:]) if rows == "new" else ()
+        frozen = self._frozen(data, columns["row"]) if rows == "new" else ()
         return events.RowStatistics(columns, self.limits_, found, frozen, rows)
-
-    def _longest_runs(self, rows: Rows) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]] | None:
-        """Return those of each column of rows that are dense and in memory."""
-        X, d = getattr(rows, "values", None), self.n_features_in_
-        return events.longest_runs(X[:, :d]) if isinstance(X, np.ndarray) else None
 
     def _frozen(self, rows: Rows, names: npt.NDArray[Any]) -> tuple[events.Frozen, ...]:
         """Return the columns of new rows that have one value for too long, the longest run first."""
-        normal, found = vars(self).get("_runs"), self._longest_runs(rows)
+        normal, found = vars(self).get("_runs"), _longest_runs(rows)
         if normal is None or found is None or len(normal) != len(found[0]):
             return ()
         lengths, begins = found
@@ -463,7 +375,7 @@ class Monitor(Saved, MonitorAttributes):
         self, columns: Mapping[str, npt.NDArray[Any]], data: Rows, limits: list[float], names: Any
     ) -> events.Events:
         """Return the events of rows, with the columns that contribute most to their first alarms."""
-        alarms, first = np.asarray(columns["alarm"] != ""), self._without_history
+        alarms = np.asarray(columns["alarm"] != "")
         excess = events.excess_of([columns[name] for name in monitoring.BOTH[: len(limits)]], limits)
         runs = events.runs_of(alarms, int(self.consecutive))
         onsets = [run.start + np.flatnonzero(alarms[slice(*run)])[: events.ONSET] for run in runs]
@@ -471,7 +383,7 @@ class Monitor(Saved, MonitorAttributes):
         measure = _statistics_of(self.model_)
         if runs and measure.explains:
             explained = onsets[:MOST_EVENTS]
-            some = data.picked(np.concatenate(explained) - first)
+            some = data.picked(np.concatenate(explained))
             sizes = np.concatenate([measure.sizes(block, limits) for block in measure.blocks(some)])
             ends = np.cumsum([0, *map(len, explained)])[:-1]
             means = np.add.reduceat(sizes, ends, axis=0)
@@ -503,7 +415,7 @@ class Monitor(Saved, MonitorAttributes):
             Normal rows in the order of time. By default the held-out rows of the fit, which set the
             empirical limits: their share of alarms is that of ``alpha`` by construction.
         faulty : array-like of shape (m, n_features), optional
-            Rows of a fault, from its first row on. With ``lags`` the rows before it come first, as many.
+            Rows of a fault, from its first row on.
         consecutive : sequence of int, default=(1, 2, 3, 5, 10)
             The rules: alarms in a row that begin an event.
 
@@ -527,7 +439,7 @@ class Monitor(Saved, MonitorAttributes):
             normal = events.excess_of(self._held_out.T[: len(limits)], limits) > 1
         else:
             normal = self.predict(X) == -1
-        broken = None if faulty is None else self.predict(faulty)[self._without_history :] == -1
+        broken = None if faulty is None else self.predict(faulty) == -1
         return events.run_rules(normal, broken, consecutive)
 
     def contributions(self, X: Any) -> dict[str, FloatArray]:
@@ -541,8 +453,6 @@ class Monitor(Saved, MonitorAttributes):
         Returns
         -------
         dict of str to ndarray of shape (n_samples, n_features)
-            With ``lags``, a column for each of the model: earlier rows too.
-
             For PCA these are reconstruction-based contributions: by how much "T2", and "SPE" in fitted units,
             fall if the column has the value that makes them smallest. With the statistic ``x.T M x`` that is
             ``(M x)_i^2 / M_ii``, at least 0 and at most the statistic. They do not sum to it: correlated
@@ -553,8 +463,7 @@ class Monitor(Saved, MonitorAttributes):
             For KernelPCA they are local, from the gradient: ``(x - mean) * dT2/dx / 2`` and
             ``(dSPE/dx / 2)^2``.
 
-            "SPE" is missing if no component was discarded. Missing values contribute 0. Rows without a
-            complete history have NaN.
+            "SPE" is missing if no component was discarded. Missing values contribute 0.
 
         Raises
         ------
@@ -571,93 +480,19 @@ class Monitor(Saved, MonitorAttributes):
         with of_new_rows():
             data.require_finite(holes=measure.takes_holes)
         results = [measure.contributions(block) for block in measure.blocks(data)]
-        none = np.full((self._without_history, data.shape[1]), np.nan)
-        count = len(self.limits_.deciding())
-        both = (np.concatenate([none, *some]) for some in zip(*results, strict=True))
-        return dict(zip(monitoring.BOTH[:count], both, strict=False))
-
-    # -------------------------------------------------------------- earlier rows
-
-    @property
-    def _without_history(self) -> int:
-        """Number of first rows that are not measured."""
-        return 0 if self._maps_holes else int(self.lags)
-
-    def with_earlier_rows(self, X: Any) -> Any:
-        """Return rows as ``model_`` takes them: with ``lags``, the columns of earlier rows are added.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        Table of shape (n_samples - lags, (lags + 1) * n_features)
-            For functions of a fitted model; it has the names or numbers of the rows. Rows without a complete
-            history are left out, unless the model takes rows with missing values. Without ``lags``, X.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import gramian
-        >>> X = np.random.default_rng(0).normal(size=(300, 5)).cumsum(axis=0)
-        >>> monitor = gramian.Monitor(gramian.PCA(2), lags=2).fit(X)
-        >>> monitor.model_.transform(monitor.with_earlier_rows(X)).shape
-        (298, 2)
-        """
-        check_is_fitted(self)
-        return self._with_history(X, self.model_)
-
-    def _with_history(self, X: Any, model: Any) -> Any:
-        """Return rows with the columns of earlier rows; rows without these go unless a model takes holes."""
-        if not self.lags:
-            return X
-        lags, d, expected = int(self.lags), 0, None
-        if _is_begun(model):
-            d, expected = int(model.n_features_in_) // (lags + 1), expected_columns(model)
-            assert expected.names is not None  # of earlier rows
-            expected = replace(expected, names=expected.names[:d])
-        rows = as_rows(X, estimator="Monitor", check_finite=False, expected=expected).here()
-        rows.require_dense("lags needs dense rows. Use X.toarray().")
-        (n, width), first = rows.shape, 0 if _takes_holes(model) else lags
-        if d and width != d:
-            raise DataError(f"X has {width} features, but Monitor is expecting {d} features as input.")
-        if n <= first:
-            raise DataError(f"{counted(n, 'row')} and lags={lags!r} leave no row with a history.")
-        hint, limit = "Use fewer lags, or fewer rows.", memory_limit_bytes(model.memory_limit)
-        require_memory("Earlier rows", 8 * n * width * (lags + 1), limit, hint)
-        values, wide = as_float64(dense(rows.in_memory())), np.full((n, width * (lags + 1)), np.nan)
-        if expected is not None and rows.feature_names is not None:
-            values = values[:, expected.places(rows.feature_names, "X")[0]]
-        for lag in range(lags + 1):
-            wide[lag:, lag * width : (lag + 1) * width] = values[: n - lag]
-        names = rows.feature_names if expected is None else expected.names
-        lagged = components.lagged_names(names or [f"x{j}" for j in range(width)], lags)
-        _warn_of_times(X, rows.row_names, equal=True)
-        added = f"the columns of the {counted(lags, 'row')} before were added to each row"
-        left_out = f"; rows without them, the first {first}, were left out" if first else ""
-        whole = table.Table(values) if rows.table is None else rows.table
-        row_names = None if rows.row_names is None else tuple(rows.row_names)
-        whole = replace(whole, feature_names=tuple(lagged), row_names=row_names, column_numbers=None)
-        notes = (*whole.notes, added + left_out)
-        whole = replace(whole, missing=table.Missing(), imputed=None, notes=notes)
-        numbers = range(n) if whole.row_numbers is None else whole.row_numbers
-        labels = whole.labels_at(slice(first, None))
-        return replace(whole, values=wide[first:], row_numbers=tuple(numbers)[first:], **labels)
+        both = map(np.concatenate, zip(*results, strict=True))
+        return dict(zip(monitoring.BOTH[: len(self.limits_.deciding())], both, strict=False))
 
     def _new_rows(self, X: Any) -> Rows:
         if isinstance(X, table.Table) and getattr(self.model_, "_maps_holes", False):
             X = X.observed
-        X = self._with_history(X, self.model_)
         return self.model_._new_rows(X, limit=memory_limit_bytes(self.model_.memory_limit))
 
     def _measured(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
-        """Return T2, SPE and contributors, also of rows without history, and warn of others without T2."""
+        """Return T2, SPE and contributors, and warn of rows without T2."""
         values = _statistics_of(self.model_).of_rows(rows, limits)
         projection.warn_of_undetermined(rows, np.flatnonzero(np.isnan(values[:, 0])))
-        unknown = [np.nan] * 2 + [-1.0] * (values.shape[1] - 2)
-        return np.concatenate([np.tile(unknown, (self._without_history, 1)), values])
+        return values
 
     def _are_of_the_fit(self, rows: Rows, values: FloatArray) -> bool:
         """Return whether rows with these statistics are those of the fit.
@@ -682,12 +517,12 @@ class Monitor(Saved, MonitorAttributes):
     @property
     def n_features_in_(self) -> int:
         """Number of columns of the model."""
-        return int(self.model_.n_features_in_) // (int(self.lags) + 1)
+        return int(self.model_.n_features_in_)
 
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
         """Names of the columns of the model, where it has them."""
-        return self.model_.feature_names_in_[: self.n_features_in_]
+        return self.model_.feature_names_in_
 
     @property
     def _column_names(self) -> npt.NDArray[np.object_] | None:
@@ -724,7 +559,6 @@ def monitor_of(
     X: Any = None,
     *,
     alpha: float | None = None,
-    lags: int | None = None,
     consecutive: int | None = None,
     normal: Any = None,
     reference: Sequence[str] | None = None,
@@ -739,8 +573,6 @@ def monitor_of(
         If these are the rows of the fit, limits for such rows follow from them too.
     alpha : float, optional
         By default 0.01, or that of the monitor.
-    lags : int, optional
-        Number of earlier rows: a new model with the parameters of this one is fitted to the normal rows.
     consecutive : int, optional
         Alarms in a row that begin an event, by default 1, or that of the monitor.
     normal : array-like, optional
@@ -752,7 +584,7 @@ def monitor_of(
     Raises
     ------
     ParameterError
-        For another model, and for another alpha or other lags without normal rows.
+        For another model, and for another alpha without normal rows.
     """
     is_monitor = isinstance(model, Monitor)
     if reference is not None:
@@ -763,9 +595,6 @@ def monitor_of(
         again = clone(watched).set_params(n_components=count)
         model = clone(model).set_params(model=again) if is_monitor else Monitor(again)
         is_monitor = True
-    if lags and normal is None:
-        hint = "Give normal rows, to which a model of them and the rows before them is fitted."
-        raise ParameterError("lags", lags, "needs normal rows", hint)
     if is_monitor and normal is None and alpha is not None:
         hint = "Leave alpha out, or give normal rows."
         raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
@@ -778,13 +607,11 @@ def monitor_of(
         return monitor
     monitor = clone(model) if is_monitor else Monitor(fitted)
     monitor.set_params(model=fitted, **changes)
-    if lags is not None and lags != monitor.lags:
-        monitor.set_params(model=clone(fitted), lags=lags)
     if normal is not None:
         return monitor.fit(normal)
     monitor._check()
     monitor.model_ = fitted
-    monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
+    monitor._held_out = np.empty((0, 2))
     rows = None if X is None else monitor._new_rows(X)
     values = None if rows is None else _statistics_of(fitted).of_rows(rows)
     same = rows is not None and values is not None and monitor._are_of_the_fit(rows, values)
@@ -917,27 +744,25 @@ def _row_names(X: Any, rows: Rows) -> npt.NDArray[Any]:
     return np.arange(rows.shape[0]) if numbers is None else np.asarray(numbers)
 
 
-def _warn_of_times(X: Any, names: Sequence[str] | None, *, equal: bool) -> None:
-    """Warn where rows are not in the order of time or, if that matters, not at equal distances."""
+def _longest_runs(rows: Rows) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]] | None:
+    """Return those of each column of rows that are dense and in memory."""
+    X = getattr(rows, "values", None)
+    return events.longest_runs(X) if isinstance(X, np.ndarray) else None
+
+
+def _warn_of_times(X: Any, names: Sequence[str] | None) -> None:
+    """Warn where rows are not in the order of time."""
     index = np.asarray(getattr(X, "index", None))
     times = times_of(index if index.dtype.kind == "M" else names or ())
     if times is None:
         return
-    steps, usual = (np.diff(some).astype(np.float64) / 1000 for some in (times, np.sort(times)))
-    step = float(np.median(usual)) if len(usual) else 0.0
-    others = np.flatnonzero((steps < step / 2) | (steps > 1.5 * step) if equal and step else steps < 0)
-    others = np.setdiff1d(others, set_back(times) - 1)
+    steps = np.diff(times).astype(np.float64) / 1000
+    others = np.setdiff1d(np.flatnonzero(steps < 0), set_back(times) - 1)
     if len(others):
         row = int(others[0]) + 1
-        gaps = (
-            ", and lags counts rows. Give the parts between gaps one by one, or insert empty "
-            'rows, for a model with missing="em".'
-        )
         errors.DiagnosticWarning(
-            f"{counted(len(others), 'row')} of {len(times):,} {'is' if len(others) == 1 else 'are'} not the "
-            f"usual {step:,g} seconds after the row before. The first is row {row} "
-            f"({times[row].astype('M8[s]')}): {steps[row - 1]:,g} seconds. "
-            f"Sort rows by time: events are runs of rows{gaps if equal else '.'}"
+            f"{counted(len(others), 'row is', 'rows are')} earlier than the row before. The first is row "
+            f"{row} ({times[row].astype('M8[s]')}). Sort rows by time: events are runs of rows."
         ).warn()
 
 

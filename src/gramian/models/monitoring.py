@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import special, stats
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, percent
@@ -504,7 +504,7 @@ def correlation_times(values: FloatArray) -> tuple[float, ...]:
     m = len(values)
     if m < 3:
         return tuple(1.0 for _ in values.T)
-    ranks = np.stack([_shares_up_to(column, np.full(m, 1 / m)) for column in values.T], axis=1)
+    ranks = stats.rankdata(values, "max", axis=0) / m
     ranks -= ranks.mean(axis=0)
     power = np.abs(np.fft.rfft(ranks, 2 * m, axis=0)) ** 2
     products = np.fft.irfft(power, 2 * m, axis=0)
@@ -521,20 +521,19 @@ def _time_of(r: FloatArray, m: int) -> float:
     return (1 + 2 * float(np.sum(r[: m // 4][positive]))) / (1 - 2 * int(np.count_nonzero(positive)) / m)
 
 
-def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> FloatArray | None:
+def empirical_limits(alpha: float, values: FloatArray) -> FloatArray | None:
     """Return limits that a share alpha of held-out normal rows exceeds, in any of the statistics.
 
     Each row gets the larger of its ranks in the statistics. The limits are the values at the rank that a
     share alpha of the rows exceeds, so both statistics have the same level; between two ranks they are
     interpolated. A new row counts as one more above the limit of each statistic, so that it has an alarm with
-    a probability of about alpha (with equal weights and exchangeable rows).
+    a probability of about alpha (with exchangeable rows).
 
     Parameters
     ----------
     alpha : float
     values : ndarray of shape (m, s)
         Statistics of rows that the model has not seen.
-    weights : ndarray of shape (m,)
 
     Returns
     -------
@@ -547,43 +546,26 @@ def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> F
 
     Examples
     --------
-    >>> empirical_limits(0.1, np.arange(1.0, 21.0)[:, None], np.ones(20))
+    >>> empirical_limits(0.1, np.arange(1.0, 21.0)[:, None])
     array([18.9])
     """
-    if not len(values):
+    m, s = values.shape
+    if not m:
         return None
-    total = float(weights.sum())
-    ranks = [_shares_up_to(column, weights / total) for column in values.T]
-    steps, step_of_row = np.unique(np.max(ranks, axis=0), return_inverse=True)
-    below = np.cumsum(np.bincount(step_of_row, weights))
-    largest = float(weights.max())
-    needed = (total + values.shape[1] * largest - alpha * (total + largest)) * (1 - 1e-12)
+    ranks = stats.rankdata(values, "max", axis=0)
+    steps, counts = np.unique(ranks.max(axis=1), return_counts=True)
+    below = np.cumsum(counts)
+    needed = (m + s - alpha * (m + 1)) * (1 - 1e-12)
     index = int(np.searchsorted(below, needed))
     if index == len(below):
         return None
     first, second = (
-        np.array(
-            [
-                c[row_ranks <= steps[step]].max(initial=0.0)
-                for c, row_ranks in zip(values.T, ranks, strict=True)
-            ]
-        )
-        for step in (max(index - 1, 0), index)
+        np.where(ranks <= steps[step], values, 0.0).max(axis=0) for step in (max(index - 1, 0), index)
     )
     if index == 0:
-        return second
+        return np.asarray(second)
     nearer = (needed - below[index - 1]) / (below[index] - below[index - 1])
     return np.asarray(first + nearer * (second - first))
-
-
-def _shares_up_to(column: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the share of the weights at or below each value."""
-    order = np.argsort(column, kind="stable")
-    ordered = column[order]
-    last = np.searchsorted(ordered, ordered, side="right") - 1
-    shares = np.empty(len(column))
-    shares[order] = np.cumsum(weights[order])[last]
-    return shares
 
 
 # ------------------------------------------------------------------ all limits
@@ -677,7 +659,6 @@ class Known:
         Statistics of the rows of the fit.
     held_out : ndarray of shape (m, s)
         Statistics of normal rows that the model has not seen, in the order of time if there is one.
-    weights : ndarray of shape (m,)
     """
 
     n: float
@@ -688,17 +669,11 @@ class Known:
     discarded: FloatArray | None
     own: FloatArray | None = None
     held_out: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
-    weights: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @property
     def degrees(self) -> float:
         """What sums of squares of scores are divided by."""
         return self.n - self.ddof
-
-    @property
-    def count(self) -> float:
-        """Effective number of held-out rows, by their weights."""
-        return float(self.weights.sum() ** 2 / np.sum(self.weights**2)) if len(self.weights) else 0.0
 
     @cached_property
     def times(self) -> tuple[float, ...]:
@@ -708,7 +683,7 @@ class Known:
     @property
     def independent(self) -> float:
         """Number of independent rows that say as much as the held-out ones."""
-        return self.count / max(self.times)
+        return len(self.held_out) / max(self.times)
 
     @property
     def too_few(self) -> str:
@@ -745,7 +720,7 @@ def control_limits(alpha: float, reference: Known, prefer: str = "empirical") ->
     theory = [("F", _t2_limit(level, reference)), *_jackson_mudholkar(level, reference)]
     tail, measured = (
         _tail_limits(level, reference),
-        empirical_limits(alpha, reference.held_out, reference.weights),
+        empirical_limits(alpha, reference.held_out),
     )
     heavy = measured is None and prefer != "theory" and len(tail) == len(names)
     if heavy:  # a value is beyond what theory lets hardly any sample of so many rows reach
@@ -821,10 +796,10 @@ def _tail_limits(level: float, reference: Known) -> list[tuple[str, float]]:
     makes it smaller, so F is multiplied by the ratio of the means. The ratio is uncertain as
     ``F(k, m k) / chi2(k)`` for m held-out rows; if 1 is within, F stays.
     """
-    (m, *of_spe), k = (reference.count / time for time in reference.times), reference.k
+    (m, *of_spe), k = (len(reference.held_out) / time for time in reference.times), reference.k
     if not min((m, *of_spe)) > 1:
         return []
-    mean = np.average(reference.held_out, axis=0, weights=reference.weights)
+    mean = reference.held_out.mean(axis=0)
     limit, n = _t2_limit(level, reference), reference.n / reference.times[0]
     rest = (n - 1.0 if reference.centered else n) - k + 1
     if rest > 2:
@@ -832,18 +807,16 @@ def _tail_limits(level: float, reference: Known) -> list[tuple[str, float]]:
         ratio = float(mean[0]) / (unit * k * rest / (rest - 2))
         spread = float(special.fdtri(k, m * k, 1 - level) / (special.gammaincinv(k / 2, 1 - level) * 2 / k))
         limit *= min(max(1.0, ratio), ratio * spread)
-    boxes = [("Box", _box_limit(level, reference.held_out[:, 1], reference.weights, m)) for m in of_spe]
+    boxes = [("Box", _box_limit(level, reference.held_out[:, 1], m)) for m in of_spe]
     return [("scaled F", limit), *boxes]
 
 
-def _box_limit(
-    level: float, values: FloatArray, weights: FloatArray | None = None, count: float = math.inf
-) -> float:
+def _box_limit(level: float, values: FloatArray, count: float = math.inf) -> float:
     """Return Box's limit by the moments of values, whose squares may be beyond float64."""
-    mean = float(np.average(values, weights=weights))
+    mean = float(values.mean())
     if not mean > 0:
         return mean
-    variance = float(np.average((values / mean - 1) ** 2, weights=weights))
+    variance = float(np.mean((values / mean - 1) ** 2))
     variance = variance if math.isinf(count) else variance * count / (count - 1)
     return mean * box_limit(level, 1.0, variance, count)
 
@@ -851,7 +824,7 @@ def _box_limit(
 def _dependence(reference: Known, larger: bool) -> str:
     """Say that the normal rows depend on their neighbours, so that they tell less than their number."""
     m = len(reference.held_out)
-    if not m or reference.independent > DEPENDENT * reference.count:
+    if not m or reference.independent > DEPENDENT * m:
         return ""
     way = " The larger of the limits by theory and by their ranks decides." if larger else ""
     return (
@@ -863,8 +836,8 @@ def _dependence(reference: Known, larger: bool) -> str:
 def _disagreement(alpha: float, reference: Known, limits: list[float]) -> str:
     """Say that theory's limits give another share of alarms on held-out rows than was asked for."""
     beyond = np.any(reference.held_out > np.asarray(limits), axis=1)
-    rate = float(np.average(beyond, weights=reference.weights))
-    error = math.sqrt(alpha * (1 - alpha) / reference.count)
+    rate = float(beyond.mean())
+    error = math.sqrt(alpha * (1 - alpha) / len(beyond))
     if alpha / FACTOR <= rate <= FACTOR * alpha or abs(rate - alpha) <= ERRORS * error:
         return ""
     return (

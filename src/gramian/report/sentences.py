@@ -21,7 +21,7 @@ from gramian.report.facts import (
     where_text,
 )
 from gramian.report.tables import feature_names
-from gramian.statistics.components import lags_of, shares_of
+from gramian.statistics.components import shares_of
 from gramian.tables.names import base_name
 from gramian.tables.table import Table
 
@@ -276,9 +276,7 @@ def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
         lines += ["", f"X = gramian.scan({', '.join(options)}).read()"]
     kind = type(model)
     package = kind.__module__.rpartition(".")[0] if model.model_kind.faces else "gramian"
-    call, lags = f"{package}.{kind.__name__}({arguments})", lags_of(model)
-    fit = f"gramian.Monitor({call}, lags={lags}).fit(X).model_" if lags else f"{call}.fit(X)"
-    return "\n".join([*lines, f"model = {fit}"])
+    return "\n".join([*lines, f"model = {package}.{kind.__name__}({arguments}).fit(X)"])
 
 
 def _literal(key: str, value: Any) -> str:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from copy import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gramian.core.arrays import as_float64
-from gramian.core.checks import counted
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
 
@@ -46,33 +43,6 @@ def decomposition_of(model: Any) -> Any:
 def mapping_of(model: Any) -> Any:
     """Return the model itself, or the PCA or KernelPCA that a monitor watches."""
     return model.model_ if kind_of(model) is ModelKind.MONITOR else model
-
-
-def reader_of(model: Any) -> Any:
-    """Return whose columns new rows have: of a monitor those of its model, unless it adds earlier rows."""
-    return model if getattr(model, "lags", 0) else mapping_of(model)
-
-
-def expanded(model: Any, table: Any = None) -> tuple[Any, Any]:
-    """Return a model and rows for it: of a monitor with ``lags`` the same without, and wider rows."""
-    if not getattr(model, "lags", 0):
-        return model, table
-    wide = None if table is None else model.with_earlier_rows(table)
-    return copy(model).set_params(lags=0), wide
-
-
-def lagged_names(names: Sequence[str], lags: int) -> list[str]:
-    """Return the names of columns, and of those of so many earlier rows."""
-    ends = ["", *(f" ({counted(lag, 'row')} before)" for lag in range(1, lags + 1))]
-    return [f"{name}{end}" for end in ends for name in names]
-
-
-def lags_of(model: Any) -> int:
-    """Return how many earlier rows a model has as columns, if all its names are those of a ``Monitor``."""
-    names = list(names_of(model) or ())
-    before = re.search(r" \((\d+) rows? before\)$", names[-1]) if names else None
-    lags = int(before[1]) if before else 0
-    return lags if names == lagged_names(names[: len(names) // (lags + 1)], lags) else 0
 
 
 def shares_of(model: Any) -> FloatArray | None:

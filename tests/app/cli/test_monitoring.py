@@ -1,6 +1,4 @@
 import csv
-import html
-import re
 from pathlib import Path
 
 import numpy as np
@@ -106,44 +104,6 @@ def test_events_rules_and_a_report(plant, gramian):
     assert (event["start"], event["length"], event["variable 1"]) == ("h40", 20, "level")
     assert [rule["consecutive"] for rule in facts["rules"]] == [1, 2, 3, 5, 10]
     assert gramian("monitor m.gramian late.csv --json").json["rules"] == []
-
-
-@pytest.mark.walk
-def test_earlier_rows(plant, gramian):
-    write_process("late.csv", 60, 3, odd=range(40, 60))
-    gramian("fit fit.csv --n-components 0.9 -o m.gramian")
-    made = "--normal normal.csv --lags 2 --save w.gramian -o a.csv"
-    ran = gramian.works(f"monitor m.gramian late.csv {made}")
-    assert "2 rows have no T2, and so no alarm." in ran.out
-    expected = package.Monitor(package.PCA(0.9), lags=2).fit(package.scan("normal.csv"))
-    rows = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
-    wanted = expected.statistics(package.scan("late.csv").read())
-    assert [row["row"] for row in rows] == [f"h{i}" for i in range(60)]
-    np.testing.assert_allclose([float(row["SPE"]) for row in rows[2:]], wanted["SPE"][2:])
-    assert {rows[0]["T2"], rows[1]["SPE"]} == {""}
-    # A saved monitor reads the columns of a row, and takes another rule.
-    again = gramian("monitor w.gramian late.csv --consecutive 2")
-    assert (again.code, "of at least 2 alarms in a row" in again.out) == (0, True), again.err
-    gramian.works("plot w.gramian late.csv -o figures")
-    assert {Path(f"figures/{name}.svg").is_file() for name in ("contribution-map", "scores")} == {True}
-    # Scores of all rows, as monitor writes them; a report of those with earlier rows, and how to repeat it.
-    ran = gramian("transform w.gramian late.csv -o s.csv")
-    assert (ran.code, "the first 2, have no scores" in ran.err) == (0, True), ran.err
-    scores = list(csv.DictReader(Path("s.csv").read_text().splitlines()))
-    assert [row["name"] for row in scores] == [row["row"] for row in rows]
-    assert {row["PC1"] for row in scores[:2]} == {""}
-    wide = expected.with_earlier_rows(package.scan("late.csv").read())
-    first = [float(row["PC1"]) for row in scores[2:]]
-    np.testing.assert_allclose(first, expected.model_.transform(wide)[:, 0])
-    ran = gramian("report w.gramian normal.csv")
-    page = html.unescape(re.sub("<[^>]*>", "", Path("report.html").read_text()))
-    assert (ran.code, "the columns of the 2 rows before were added to each row" in page) == (0, True), ran.err
-    names = ",".join(expected.feature_names_in_)
-    lines = f"X = gramian.scan('normal.csv', columns='{names}').read()\nmodel = gramian.Monitor(gramian.PCA("
-    assert lines in page
-    assert "lags=2).fit(X).model_" in page
-    gramian.works("diagnose w.gramian late.csv")
-    gramian.refuses("monitor m.gramian new.csv --lags 2", 2, "lags=2 needs normal rows")
 
 
 def test_a_kernel_needs_normal_rows_for_a_limit_of_spe(plant, gramian):

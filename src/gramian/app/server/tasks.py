@@ -56,10 +56,7 @@ from gramian.report.tables import completed, feature_names, write_table
 from gramian.statistics.components import (
     component_names,
     decomposition_of,
-    expanded,
-    lags_of,
     mapping_of,
-    reader_of,
 )
 from gramian.statistics.findings import Finding
 from gramian.tables.as_rows import as_rows
@@ -361,8 +358,8 @@ def model_of(model: Message) -> Any:
 def applied(model: Message, data: Message | None) -> tuple[Any, Any, Any]:
     """Return a model, of a monitor what it watches too, and the whole rows for it, if any."""
     whole = model_of(model)
-    whole, table = expanded(whole, None if data is None else rows_for(reader_of(whole), model, data))
     fitted = mapping_of(whole)
+    table = None if data is None else rows_for(fitted, model, data)
     return whole, fitted, None if table is None else completed(fitted, table)
 
 
@@ -666,7 +663,7 @@ def _scores(fitted: Any, table: Table) -> Any:
 def report(model: Message, data: Message | None) -> bytes:
     """Return the report of a model."""
     if data is None or model_of(model).model_kind.faces:
-        return report_page(Fitted(expanded(model_of(model))[0], None)).encode()
+        return report_page(Fitted(model_of(model), None)).encode()
     whole, fitted, table = applied(model, data)
     diagnosis = _diagnosis(model, fitted, table) if "diagnosis" in model else None
     return report_page(Fitted(whole, table, reading=data["arguments"], diagnosis=diagnosis)).encode()
@@ -706,7 +703,7 @@ def _command(fitted: Any, reading: Mapping[str, Any]) -> str:
     }
     is_fit = type(fitted) in (PCA, KernelPCA) and not changed.keys() - verb_of("fit").options.keys()
     chosen = reading.get("missing") in IMPUTED and "n_components" not in changed  # by cross-validation
-    if not is_fit or chosen or lags_of(fitted):
+    if not is_fit or chosen:
         return ""
     options = {name: value for name, value in reading.items() if name != "path"}
     options |= {"n_components": fitted.n_components_} | changed

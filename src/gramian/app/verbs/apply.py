@@ -21,9 +21,9 @@ def _check_transform(values: Mapping[str, Any], model: Any) -> None:
         raise ParameterError("standard_errors", allowed="are those of a PCA", hint=f"{this}: leave them out.")
 
 
-@verb.about(check=_check_transform, adds_earlier_rows=True)
+@verb.about(check=_check_transform)
 def transform(
-    model: verb.WholeModel,
+    model: verb.Model,
     data: verb.LargeData,
     *,
     standard_errors: bool = False,
@@ -45,26 +45,18 @@ def transform(
     out : FILE
         A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output.
     """
-    import numpy as np
 
     from gramian.core.arrays import memory_limit_bytes
     from gramian.report.tables import mapped
-    from gramian.statistics.components import expanded, mapping_of
 
-    watching, rows = expanded(model, data)
-    model, n = mapping_of(watching), data.values.shape[0]
-    names, first = list(model.get_feature_names_out()), n - rows.values.shape[0]
+    names, n = list(model.get_feature_names_out()), data.values.shape[0]
     limit, errors = memory_limit_bytes(memory_limit), standard_errors
     every = [*names, *(f"{name}_standard_error" for name in names), "observed"] if errors else names
-    blocks = mapped(model, rows, limit, errors=errors)
-    if first:  # these rows are in memory
-        none = np.full((first, len(every)), np.nan)
-        blocks = iter([(slice(0, n), np.concatenate([none, *(values for _, values in blocks)]))])
+    blocks = mapped(model, data, limit, errors=errors)
     return verb.Result(
         facts={"rows": n, "components": len(names), "notes": data.notes},
         rows=verb.Blocks(data, blocks, every),
         written=f", {counted(n, 'row')} x {counted(len(names), 'component')}",
-        notes=[f"rows without earlier rows, the first {first}, have no scores"] if first else [],
     )
 
 

@@ -228,7 +228,7 @@ def compare(old: verb.Model, new: verb.Model, *, tol: float | None = None) -> ve
     return verb.Result(f"{result}{beyond}", facts, alarm=not within)
 
 
-@verb.about(adds_earlier_rows=True, documented={"": "gramian.models.monitor:Monitor"})
+@verb.about(documented={"": "gramian.models.monitor:Monitor"})
 def monitor(
     model: verb.WholeModel,
     data: verb.LargeData,
@@ -236,7 +236,6 @@ def monitor(
     normal: Annotated[Any, verb.DATA._replace(streamed=True)] = None,
     reference: verb.Names = None,
     alpha: Annotated[float | None, verb.Option(check=check_share)] = None,
-    lags: Annotated[int | None, verb.Option(check=check_natural)] = None,
     consecutive: Annotated[int | None, verb.Option(check=check_integer)] = None,
     fail: Annotated[bool, verb.Option(local=True)] = False,
     context: verb.Context = verb.Context(),
@@ -262,9 +261,6 @@ def monitor(
         like MODEL is fitted to them, and sets the limits.
     alpha : NUMBER, default: 0.01, or that of a saved monitor
         Share of normal rows with an alarm, over both statistics.
-    lags : NUMBER, default: 0, or that of a saved monitor
-        Earlier rows whose columns are added to each row; a model like MODEL, best of a share of the variance
-        such as 0.95, is fitted to the normal rows.
     consecutive : NUMBER, default: 1, or that of a saved monitor
         Alarms in a row that begin an event.
     fail
@@ -282,9 +278,7 @@ def monitor(
     from gramian.figures.registry import function_of
     from gramian.models.monitor import monitor_of
 
-    made = monitor_of(
-        model, data, alpha=alpha, lags=lags, consecutive=consecutive, normal=normal, reference=reference
-    )
+    made = monitor_of(model, data, alpha=alpha, consecutive=consecutive, normal=normal, reference=reference)
     result = made.statistics(data, rows="auto")
     columns, limits = result.finite, made.limits_
     worst = [row for row in result.worst() if result.alarms[row]]

@@ -193,10 +193,9 @@ def report(
 
 def _as_fitted(reading: Mapping[str, Any], model: Any) -> dict[str, Any]:
     """Add how the fit imputed, and its columns where that takes no page: the file may have others."""
-    from gramian.statistics.components import lags_of, names_of
+    from gramian.statistics.components import names_of
 
     method, names = getattr(model, "missing", None), [*(names_of(model) or ())]
-    names = names[: len(names) // (lags_of(model) + 1)]
     more: dict[str, Any] = {"missing": method} if method in IMPUTED else {}
     short = 0 < len(names) <= MOST_NAMES and not any("," in name or name.startswith("@") for name in names)
     if short and reading.keys().isdisjoint(("columns", "drop", "transpose")):
