@@ -66,17 +66,3 @@ def test_files_of_types_keep_the_order_of_their_labels(kind, tmp_path):
     np.savetxt(tmp_path / "x.csv", X, delimiter=",", header="a,b,c", comments="")
     labelled = gramian.scan(tmp_path / "x.csv", labels_from=f"{path}:dose").read()
     assert legend(pca.plot(labelled)) == list(LEVELS)
-    assert table_of_categories(pca, str(path), table) == [f"dose={level}" for level in LEVELS]
-
-
-def table_of_categories(pca, supplementary, rows=X):
-    rows = pca.table("columns", rows, supplementary=supplementary)
-    names = [str(name) for name in rows.index] if hasattr(rows, "index") else list(rows["name"])
-    return [name for name in names if name.startswith("dose=")]
-
-
-def test_tables_have_categories_in_order():
-    pca = gramian.PCA(2).fit(X)
-    for column in (ordered()["series"], ordered()["enum"]):
-        assert table_of_categories(pca, {"dose": column}) == [f"dose={level}" for level in LEVELS]
-    assert table_of_categories(pca, {"dose": ["10", "9", "1"] * 4}) == ["dose=1", "dose=9", "dose=10"]

@@ -261,7 +261,7 @@ def _write_statistics(written: Written, fitted: Fitted) -> None:
             (title, names), items = tables.row_names(table), linear_rows(model, table, k)
         else:
             (title, names), items = ("feature", tables.feature_names(table)), linear_columns(model, k)
-        columns = items_table([replace(items, names=names)], k)
+        columns = items_table(replace(items, names=names), k)
         del columns["kind"]
         written.table(what, {title if name == "name" else name: columns[name] for name in columns})
 

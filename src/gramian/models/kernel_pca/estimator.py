@@ -486,7 +486,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
     def _scores(self, rows: Rows) -> RealArray:
         return rows.mapped(self._projection.scores, self.n_components_)
 
-    def table(self, what: str, X: Any = None, *, supplementary: Any = None) -> Any:
+    def table(self, what: str, X: Any = None) -> Any:
         """Return scores, squared cosines and contributions of rows in feature space.
 
         Parameters
@@ -494,8 +494,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         what : {"rows"}
         X : array-like of shape (n_samples, n_features)
             The rows of the fit.
-        supplementary : array-like of shape (m, n_features), optional
-            Further rows.
 
         Returns
         -------
@@ -512,7 +510,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         from gramian.models.pca.tables import kernel_table
 
         check_is_fitted(self)
-        return kernel_table(self, what, X, supplementary)
+        return kernel_table(self, what, X)
 
     def _scores_and_squares(self, rows: Rows) -> tuple[FloatArray, FloatArray | None]:
         """Return scores of rows, and squared distances from the mean where the kernel gives distances."""

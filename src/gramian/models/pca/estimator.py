@@ -855,18 +855,14 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         brief = [sample.brief] if sample is not None and sample.brief else []
         return replace(summary, notes=(*summary.notes, *brief, self.certificate_.brief))
 
-    def table(self, what: str, X: Any = None, *, supplementary: Any = None) -> Any:
+    def table(self, what: str, X: Any = None) -> Any:
         """Return coordinates, squared cosines and contributions of the rows or of the columns.
 
         Parameters
         ----------
         what : {"rows", "columns"}
         X : array-like of shape (n_samples, n_features), optional
-            The rows of the fit. Needed for rows, and for supplementary columns.
-        supplementary : optional
-            For rows: further rows, an array-like of shape (m, n_features). For columns: columns that the
-            model was not fitted on, as a frame, a mapping of names to arrays of shape (n_samples,), or the
-            path of a table. Columns of text, categories and booleans are categories.
+            The rows of the fit, needed for rows.
 
         Returns
         -------
@@ -876,25 +872,23 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
             named like ``cos2 PC1``.
 
             - coordinate of a row: its score, before whitening; of a column: ``component * sqrt(variance)``,
-              under unit scale its correlation with the score; of a category: the mean score of its rows.
+              under unit scale its correlation with the score.
             - correlation of a column with the score.
             - cos2: squared coordinate over the squared distance of a row from the mean, or over the variance
               of a column. Over all components it sums to 1.
             - contribution: share of the sum of squares of the component; over rows, or columns, it sums to 1.
               FactoMineR prints 100 times this. Rows of a fit in which rows count differently have none.
-            - v-test of a category: its mean score in standard deviations under random labels.
-            - mean, standard deviation and scale of a column; distance of a row or of the mean of a category
-              from the mean; rows: number of rows with that value.
+            - mean, standard deviation and scale of a column; distance of a row from the mean.
 
-            Entries that do not apply are NaN. Standard deviations divide by ``n_samples - ddof``; v-tests
-            always use population variances. ``PCA(scale="unit", ddof=0)`` gives FactoMineR's numbers.
+            Standard deviations divide by ``n_samples - ddof``. ``PCA(scale="unit", ddof=0)`` gives
+            FactoMineR's numbers.
 
         Raises
         ------
         ParameterError
             If X is needed and missing.
         DataError
-            If X has another number of rows than the fit, or ``supplementary`` cannot be joined to it.
+            If X has another number of rows than the fit.
 
         References
         ----------
@@ -913,7 +907,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         from gramian.models.pca.tables import linear_table
 
         check_is_fitted(self)
-        return linear_table(self, what, X, supplementary)
+        return linear_table(self, what, X)
 
     @property
     def _degrees(self) -> float:
