@@ -23,12 +23,9 @@ def planted(n=200, d=30, k=3, seed=0, strength=4.0):
 
 def test_every_rule_is_there_in_order():
     result = choose_components(planted(), random_state=0)
-    assert list(result) == [rule for rule in RULES if rule != "max_rmse"]
+    assert list(result) == list(RULES)
     assert len(result) == 9
     assert [result[rule].number for rule in FITTING] == [3] * 5
-    with_error = choose_components(planted(), max_rmse=1.0, random_state=0)
-    assert list(with_error) == list(RULES)
-    assert with_error["max_rmse"].number == PCA(max_rmse=1.0).fit(planted()).n_components_
     with pytest.raises(KeyError, match="nobody"):
         result["nobody"]
 
@@ -86,9 +83,9 @@ def test_rules_that_cannot_work_say_why_and_do_not_hide_the_others():
 
 def test_a_model_with_the_whole_spectrum_answers_as_its_data():
     X = planted()
-    by_data = choose_components(X, max_rmse=0.9, random_state=0)
+    by_data = choose_components(X, random_state=0)
     for model in (PCA().fit(X), PCA(5).fit(X)):
-        result = choose_components(model, max_rmse=0.9)
+        result = choose_components(model)
         for rule in result:
             if rule in ("parallel", "sign-flip", "cv"):
                 assert result[rule].number is None
@@ -102,14 +99,14 @@ def test_a_model_with_a_part_of_the_spectrum_says_what_it_can():
     X = spectrum_matrix(900, 700, [90, 80, 70], seed=1) + np.random.default_rng(1).standard_normal((900, 700))
     model = PCA(6, solver="covariance", tol=1e-3).fit(X)
     assert model.spectrum_.rest.size == 0
-    result = choose_components(model, max_rmse=0.01)
+    result = choose_components(model, fraction=0.999999)
     assert "6 of 700 eigenvalues known" in str(result)
     assert result["elbow"].number is None
     assert "6 of 700 eigenvalues are known" in result["elbow"].sentence
     for rule in ("gavish-donoho", "mle"):
         assert (result[rule].number, result[rule].at_least) == (3, False)
         assert "by the trace" in result[rule].sentence
-    assert (result["max_rmse"].number, result["max_rmse"].at_least) == (6, True)
+    assert (result["fraction"].number, result["fraction"].at_least) == (6, True)
     assert "at least 6" in str(result)
 
 
@@ -127,9 +124,8 @@ def test_models_that_cannot_be_asked():
 def test_other_parameters_are_refused():
     for parameters, match in [
         ({"rules": ["paralel"]}, r"is not known\. Allowed:"),
-        ({"rules": ["max_rmse"]}, r"needs an error\. Set max_rmse, a"),
+        ({"rules": ["max_rmse"]}, r"is not known\. Allowed:"),
         ({"fraction": 1.5}, r"n_components=1\.5 is not a positive"),
-        ({"max_rmse": -1}, "max_rmse=-1 must be a number above"),
         ({"random_state": "x"}, "cannot start a random number"),
     ]:
         with pytest.raises(ParameterError, match=match):

@@ -49,8 +49,8 @@ def test_the_command_rotates_and_draws(X, tmp_path, capsys):
 
 def test_the_rules_of_the_command_are_those_of_python(X, table, capsys):
     assert tuple(KNOWN) == RULES
-    assert main(["choose-components", table, "--scale", "unit", "--max-rmse", "0.2"]) == 0
-    expected = gramian.choose_components(gramian.PCA(scale="unit"), X, max_rmse=0.2)
+    assert main(["choose-components", table, "--scale", "unit", "--fraction", "0.9"]) == 0
+    expected = gramian.choose_components(gramian.PCA(scale="unit"), X, fraction=0.9)
     assert capsys.readouterr().out == f"{expected}\n"
 
 
@@ -67,8 +67,6 @@ def test_rules_of_a_kernel(X, table, capsys):
 
 
 def test_what_does_not_belong_to_a_kernel_is_refused():
-    with pytest.raises(ParameterError, match="applies only to PCA"):
-        judged(kernel="rbf", max_rmse=1.0)
     with pytest.raises(ParameterError, match="'pareto' is not known"):
         judged(kernel="rbf", scale="pareto")
     assert judged(kernel="rbf", scale="unit").scale == "unit"

@@ -1,4 +1,4 @@
-"""Rules as ``n_components``, and ``max_rmse``: what is given, what is refused, what a model remembers."""
+"""Rules as ``n_components``: what is given, what is refused, what a model remembers."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA
 from gramian.errors import MemoryLimitError, ParameterError, RankWarning
-from gramian.models.pca.rules import NAMED, scree_of
+from gramian.models.pca.rules import NAMED
 from gramian.statistics.component_rules import RULES
 from helpers import spectrum_matrix
 
@@ -168,13 +168,7 @@ def test_sparse_data(rule, monkeypatch):
     )
 
 
-def test_errors_and_two_choices_are_refused_before_work():
-    for value in [0.0, -1, np.nan, np.inf, True, "2"]:
-        with pytest.raises(ParameterError, match=r"must be a number above 0\. It is the root-mean-square"):
-            PCA(max_rmse=value).fit(planted())
-    for asked in (3, 0.9, "mle"):
-        with pytest.raises(ParameterError, match=r"and max_rmse=1\.0 both set the number of components\."):
-            PCA(asked, max_rmse=1.0).fit(planted())
+def test_too_little_memory_is_refused_before_work():
     X = np.broadcast_to(np.zeros(1500), (3000, 1500))
     with pytest.raises(MemoryLimitError, match=", which copies the data, needs about 108 MB of working"):
         PCA("parallel", solver="krylov", memory_limit=40_000_000).plan(X)
@@ -193,42 +187,7 @@ def test_the_plan_has_a_step_for_the_rule(rule):
     assert large.seconds > PCA(10).plan(np.broadcast_to(np.zeros(2000), (90_000, 2000))).seconds
 
 
-@pytest.mark.parametrize("solver", ["auto", "full", "covariance", "gram", "krylov"])
-@pytest.mark.parametrize("shape", [(60, 20), (20, 60), (130, 90)])
-def test_the_fewest_components_with_the_error_asked_for(shape, solver):
-    singular = [30, 20, 10, 8, 5, 3, 2, 1]
-    X = spectrum_matrix(*shape, singular, seed=5, mean=4.0)
-    left = np.sqrt(np.cumsum(np.square(singular)[::-1])[::-1] / X.size)
-    for k in (1, 3, 6):
-        for factor, number in ((1.0001, k), (0.9999, k + 1)):
-            model = PCA(max_rmse=left[k] * factor, solver=solver, random_state=0).fit(X)
-            assert model.n_components_ == model.component_choice_.number == number
-            back = model.inverse_transform(model.transform(X))
-            assert np.sqrt(np.mean((X - back) ** 2)) <= left[k] * factor
-            assert_allclose(np.sqrt(model.reconstruction_error_ / shape[1]), left[number], rtol=1e-6)
-
-
-def test_an_error_needs_a_part_of_the_spectrum_only():
-    X = spectrum_matrix(60, 20, [1e3, 1e-2, 1e-4], seed=6)
-    for error, number in ((1e-2, 1), (1e-3 / 34.6, 2), (1e-6, 3), (1e-300, 3)):
-        assert PCA(max_rmse=error).fit(X).n_components_ == number
-    for unit in (1e-95, 1e95):
-        assert PCA(max_rmse=1e-2 * unit).fit(X * unit).n_components_ == 1
-    singular = 100 * 0.8 ** np.arange(100)
-    X = spectrum_matrix(1000, 800, singular, seed=8)
-    left = np.sqrt(np.cumsum(np.square(singular)[::-1])[::-1] / X.size)
-    model = PCA(max_rmse=left[7] * 1.001, solver="krylov", random_state=0).fit(X)
-    assert model.spectrum_.route == "krylov"
-    assert model.n_components_ == 7
-    assert not scree_of(model).whole
-    X = np.random.default_rng(0).standard_normal((600, 500))
-    plan = PCA(max_rmse=0.25).plan(X)
-    assert "an error of at most 0.25" in str(plan)
-    model = PCA(max_rmse=0.25).fit(X)
-    assert model.plan_ == plan
-
-
-def test_fractions_numbers_and_errors_as_choices():
+def test_fractions_and_numbers_as_choices():
     X = planted()
     choice = PCA(0.5).fit(X).component_choice_
     assert (choice.rule, choice.number) == ("fraction", PCA(0.5).fit(X).n_components_)
@@ -239,12 +198,3 @@ def test_fractions_numbers_and_errors_as_choices():
     again = PCA("gavish-donoho").fit(X).set_params(n_components=2).fit(X)
     assert again.component_choice_ is None
     assert "second moments" in PCA(0.5, center=False).fit(X).component_choice_.sentence
-    model = PCA(max_rmse=100.0).fit(X)
-    assert (model.n_components_, model.component_choice_.number) == (1, 0)
-    assert model.component_choice_.sentence.startswith("The mean alone has")
-    X = planted() * np.linspace(1, 50, 30)
-    model = PCA(max_rmse=0.8, scale="unit").fit(X)
-    back = model.inverse_transform(model.transform(X))
-    error = np.sqrt(np.mean(((X - back) / model.scale_) ** 2))
-    assert_allclose(model.component_choice_.evidence["rmse"][model.n_components_], error, rtol=1e-9)
-    assert error <= 0.8

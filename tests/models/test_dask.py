@@ -31,7 +31,6 @@ def chunked(values, rows=70):
     "model",
     [
         PCA(ddof=0, center=False),
-        PCA(max_rmse=1.0),
         PCA(0.9, scale="pareto", solver="covariance"),
         PCA(3, scale=np.arange(1.0, 9), solver="gram"),
         PCA(3, scale="genotype"),

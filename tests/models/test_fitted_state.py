@@ -37,7 +37,6 @@ OF_PCA = {
     "tol": 0.1,
     "random_state": 5,
     "memory_limit": "1GB",
-    "max_rmse": 0.5,
     "forgetting": 0.5,
     "missing": "projection",
     "regularization": 2.0,

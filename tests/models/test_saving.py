@@ -86,7 +86,6 @@ PCAS = {
     "krylov": PCA(2, solver="krylov", memory_limit="1GB"),
     "generator": PCA(2, random_state=np.random.default_rng(0), memory_limit=10**9),
     **{rule: PCA(rule, random_state=0) for rule in NAMED},
-    "error": PCA(max_rmse=1.0),
     "numpy scalars": PCA(np.float64(0.5), tol=np.float64(1e-3), whiten=np.bool_(True)),
 }
 

@@ -55,15 +55,14 @@ def test_the_methods_paragraph_says_what_was_done():
         (gramian.PCA(2, scale=[1.0] * X.shape[1]), "centred and each divided by a given number"),
         (gramian.PCA(2, ddof=0), "computed with divisor n."),
         (gramian.PCA("gavish-donoho"), "chosen by the optimal hard threshold for singular values (Gavish"),
-        (gramian.PCA(max_rmse=3.0), "chosen by an upper limit on the reconstruction error; they explained"),
         (gramian.KernelPCA(2, kernel="rbf"), "centred in feature space"),
     ]:
         assert words in methods_paragraph(model.fit(X), TABLE)
 
 
 def test_the_page_says_which_rule_chose_and_which_shares_are_unknown():
-    model = gramian.PCA(max_rmse=3.0).fit(X)
-    assert f"- Number of components, by max_rmse: {model.component_choice_.sentence}" in page(model)
+    model = gramian.PCA(0.9).fit(X)
+    assert f"- Number of components, by fraction: {model.component_choice_.sentence}" in page(model)
     assert "Number of components, by" not in page(gramian.PCA(2).fit(X))
     model = gramian.PCA(1).fit(X)
     model.explained_variance_ratio_ = None

@@ -22,8 +22,8 @@ from gramian.errors import GramianError, InputTypeError, ParameterError
 from gramian.models.inputs import check_target, generators
 from gramian.models.pca.estimator import PCA
 from gramian.models.pca.fits import TableFit
-from gramian.models.pca.rules import Material, check_rmse, refusal, room_for, scree_of
-from gramian.statistics.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule, rmse_rule
+from gramian.models.pca.rules import Material, refusal, room_for, scree_of
+from gramian.statistics.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule
 from gramian.tables.as_rows import as_rows, weighted
 
 Answers = tuple[Callable[[str], ComponentChoice], str]  # by the name of a rule; what they are about
@@ -106,7 +106,6 @@ def choose_components(
     *,
     rules: Sequence[str] | None = None,
     fraction: float = 0.95,
-    max_rmse: float | None = None,
     random_state: Seed = 0,
 ) -> ComponentChoices:
     """Compare all rules for the number of components.
@@ -125,8 +124,6 @@ def choose_components(
         Names of the rules; all by default.
     fraction : float, default=0.95
         For the rule "fraction".
-    max_rmse : float, optional
-        For the rule "max_rmse", which is omitted if this is None: see :class:`gramian.PCA`.
     random_state : int, RandomState, Generator or None, default=0
         For the rules that resample the data; None draws a new seed at each call. An integer gives the same
         answers as PCA with the rule as ``n_components``.
@@ -167,18 +164,12 @@ def choose_components(
         raise InputTypeError(f"A {kind_name} is neither data nor a gramian.PCA or KernelPCA. Pass the data.")
     available = KERNEL_RULES if kind.kernel else tuple(RULES)
     requested = [check_choice("rules", rule, available) for rule in (available if rules is None else rules)]
-    if max_rmse is not None:
-        check_rmse(max_rmse)
-    elif rules is not None and "max_rmse" in requested:
-        raise ParameterError("rules", "max_rmse", "needs an error", "Set max_rmse, a number in fitted units.")
-    else:
-        requested = [rule for rule in requested if rule != "max_rmse"]
     check_target(float(fraction), 1, (1, 1))
     if model is None:
         if X is not None:
             raise InputTypeError("Two data sets were passed. Pass one, or a model and its data.")
         model, X = PCA(), X_or_model
-    arguments = X, fraction, max_rmse, generators(random_state, 3)[2]
+    arguments = X, fraction, generators(random_state, 3)[2]
     request, about = _of_kernel(model, *arguments) if kind.kernel else _of_pca(model, *arguments)
     choices = []
     for rule in requested:
@@ -189,7 +180,7 @@ def choose_components(
     return ComponentChoices(tuple(choices), about)
 
 
-def _of_pca(model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: Generator) -> Answers:
+def _of_pca(model: PCA, X: Any, fraction: float, rng: Generator) -> Answers:
     """Return a function from a rule's name to its answer, and a description of the data or model."""
     rows, material = None, None
     if X is not None:
@@ -223,14 +214,12 @@ def _of_pca(model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: Ge
         spectrum = scree if material is None else material.scree
         if rule == "fraction":
             return fraction_rule(spectrum, float(fraction))
-        if rule == "max_rmse" and max_rmse is not None:
-            return rmse_rule(spectrum, float(max_rmse))
         return RULES[rule].request(spectrum)  # type: ignore[misc]
 
     return request, about
 
 
-def _of_kernel(model: Any, X: Any, fraction: float, max_rmse: float | None, rng: Generator) -> Answers:
+def _of_kernel(model: Any, X: Any, fraction: float, rng: Generator) -> Answers:
     from gramian.models.kernel_pca.rules import components_of_kernel
 
     shares = None

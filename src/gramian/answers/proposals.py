@@ -620,7 +620,7 @@ class _Table:
         parameters = self.parameters
         number = parameters.get("n_components", 2)
         whole = isinstance(number, int) and 1 <= number < min(self.rows - 1, len(used))
-        plainly = parameters.get("center") is not False and parameters.get("max_rmse") is None
+        plainly = parameters.get("center") is not False
         solver = parameters.get("solver") in (None, "auto", "covariance", "krylov")
         return self.every and whole and plainly and solver and len(used) >= 3 and self.rows >= FEWEST
 

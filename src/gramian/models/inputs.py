@@ -26,7 +26,7 @@ SCALES = ("unit", "pareto", "genotype")
 
 @dataclass(frozen=True)
 class ComponentRequest:
-    """The request in ``n_components`` and ``max_rmse``: a target, or a rule that has still to run."""
+    """The request in ``n_components``: a target, or a rule that has still to run."""
 
     target: Target
     rule: str | None = None

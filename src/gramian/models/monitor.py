@@ -236,7 +236,7 @@ class Monitor(Saved, MonitorAttributes):
             raise ParameterError("cv", count, f"but {n:,} rows have at most {n:,} folds", hint)
         results, parameters = [], self.model_.get_params(deep=False)
         # All components are all of a fold too; an imputation leaves out one.
-        everything = parameters["n_components"] is None and parameters.get("max_rmse") is None
+        everything = parameters["n_components"] is None
         most = d - (vars(self.model_).get("imputed_") is not None) if isinstance(self.model_, PCA) else n
         # Rows next to a fold say what its rows say.
         gap = min(math.ceil(max(monitoring.correlation_times(_determined(sizes))) - 1), n // (2 * count))
@@ -248,9 +248,7 @@ class Monitor(Saved, MonitorAttributes):
                 model = clone(self.model_)
                 if not everything:
                     k = min(int(self.model_.rank_), others.shape[0] - 1, most)
-                    model.set_params(
-                        n_components=k, **({"max_rmse": None} if "max_rmse" in parameters else {})
-                    )
+                    model.set_params(n_components=k)
                 results.append(_statistics_of(model.fit(others)).of_rows(rows.picked(fold)))
         return monitoring.of_all_rows(_determined(np.concatenate(results)), _determined(sizes), 1 - 1 / count)
 

@@ -522,7 +522,7 @@ def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentCho
     if not model.model_kind.gives_scores or not model.n_components_:
         return (), []
     linear = model.model_kind.linear
-    names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
+    names = list(RULES if linear else KERNEL_RULES)
     here = None if table is None or not table.in_memory or table.values.shape[0] < 2 else table
     waits = {} if here is None else {name: _wait(model, here, name) for name in names}
     quick = [name for name, wait in waits.items() if wait <= PATIENCE]

@@ -34,7 +34,6 @@ METHODS = {
     "gavish-donoho": "the optimal hard threshold for singular values (Gavish and Donoho, 2014)",
     "mle": "the model evidence of Minka (2000)",
     "cv": "bi-cross-validation (Owen and Perry, 2009)",
-    "max_rmse": "an upper limit on the reconstruction error",
 }
 
 # Works in the text, and in the list of references.

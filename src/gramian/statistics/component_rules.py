@@ -323,38 +323,6 @@ def fraction_rule(scree: Scree, fraction: float) -> ComponentChoice:
     return ComponentChoice("fraction", number, numbered(0, {"cumulative": shares}), sentence, not result)
 
 
-def rmse_rule(scree: Scree, max_rmse: float) -> ComponentChoice:
-    """Keep the fewest components whose reconstruction error is small enough.
-
-    The error is the root mean square over all ``n d`` entries of X - X~ in the units that were fitted,
-    ``sqrt(degrees sum_{j>k} lambda_j / (n d))``.
-
-    Parameters
-    ----------
-    scree : Scree
-        A part of the spectrum is enough if it reaches the error: the rest is in the trace.
-    max_rmse : float
-        In the units that were fitted.
-
-    Examples
-    --------
-    >>> rmse_rule(Scree(np.array([3.0, 0.6, 0.4]), 4.0, 51, 3, 3, degrees=50), 0.4).number
-    2
-    """
-    entries = max(scree.n_samples * scree.n_features, 1)
-    errors = np.sqrt(scree.left * scree.degrees / entries)
-    # Relative to the error asked for, and to the largest one where that is at rounding level.
-    number, result = _first(errors <= max_rmse * (1 + 1e-9) + SLACK * errors[0])
-    error = f"a root-mean-square error of {errors[number]:.4g} per entry"
-    if not result:
-        sentence = f"The {number} known components leave {error}, more than {max_rmse:g}."
-    elif number == 0:
-        sentence = f"The mean alone has {error}, at most {max_rmse:g}."
-    else:
-        sentence = f"The fewest with an error of at most {max_rmse:g}: {number} leave {error}."
-    return ComponentChoice("max_rmse", number, numbered(0, {"rmse": errors}), sentence, not result)
-
-
 def _first(reached: npt.NDArray[np.bool_]) -> tuple[int, bool]:
     """Return the first number that reaches what is asked for, or the last one where none does."""
     result = bool(reached.any())
@@ -924,5 +892,4 @@ RULES = {
         of_covariances=True,
     ),
     "fraction": Rule("When you need a given explained variance ratio. It ignores noise."),
-    "max_rmse": Rule("When you can accept a given error in the units of the data. It ignores noise."),
 }

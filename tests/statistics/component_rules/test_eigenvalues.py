@@ -13,9 +13,7 @@ from gramian.statistics.component_rules import (
     elbow,
     fraction_rule,
     kaiser,
-    rmse_rule,
 )
-from helpers import spectrum_matrix
 
 
 def scree(values, *, known=None, n=100, **options):
@@ -83,7 +81,7 @@ def test_parts_of_spectra_and_what_does_not_vary():
     part = scree([5.0, 4, 3, 0.1, 0.1, 0.1, 0.1], known=2)
     assert not part.whole
     assert_allclose(part.left, [12.4, 7.4, 3.4])
-    for choice in (kaiser(part), broken_stick(part), fraction_rule(part, 0.95), rmse_rule(part, 0.01)):
+    for choice in (kaiser(part), broken_stick(part), fraction_rule(part, 0.95)):
         assert choice.number == 2
         assert choice.at_least
         assert choice.answer == "at least 2"
@@ -95,7 +93,6 @@ def test_parts_of_spectra_and_what_does_not_vary():
     assert nothing.left.tolist() == [0.0]
     assert [rule(nothing).number for rule in (kaiser, broken_stick)] == [0, 0]
     assert fraction_rule(nothing, 0.9).number == 0
-    assert rmse_rule(nothing, 1.0).number == 0
     values = [3.0, 1.0, 0.5]
     wide = Scree(np.array([*values, 1e-20]), 4.5, 4, 6, 5, degrees=3, tolerance=1e-12)
     assert (wide.rows, wide.size) == (3, 3)
@@ -120,17 +117,3 @@ def test_fractions_and_errors_are_those_of_the_reconstruction_and_printed():
         values = np.array(SPECTRA[name])
         reached = [k for k in range(values.size + 1) if values[:k].sum() >= (fraction - 1e-12) * values.sum()]
         assert fraction_rule(scree(values), fraction).number == reached[0]
-    for known in [None, 4]:
-        X = spectrum_matrix(40, 8, [9, 5, 3, 1, 0.5, 0.2], seed=0, mean=3.0)
-        C = X - X.mean(axis=0)
-        U, s, Vt = np.linalg.svd(C, full_matrices=False)
-        errors = [np.sqrt(np.mean((C - (U[:, :k] * s[:k]) @ Vt[:k]) ** 2)) for k in range(9)]
-        part = scree(s**2 / 39, known=known, n=40)
-        choice = rmse_rule(part, 0.1)
-        assert_allclose(choice.evidence["rmse"], errors[: choice.evidence["rmse"].size], atol=1e-8)
-        assert choice.number == next(k for k in range(9) if errors[k] <= 0.1)
-        for k in range(1, 5):
-            assert rmse_rule(part, errors[k]).number == k
-            assert rmse_rule(part, errors[k] * 0.999).number == min(k + 1, 4 if known else 9)
-        assert rmse_rule(part, 10.0).number == 0
-        assert rmse_rule(part, 10.0).sentence.startswith("The mean alone has a root-mean-square error")

@@ -11,7 +11,7 @@ from gramian.errors import DataError, ParameterError
 
 RULES = (
     *("parallel", "sign-flip", "gavish-donoho", "mle", "cv"),
-    *("elbow", "broken-stick", "kaiser", "fraction", "max_rmse"),
+    *("elbow", "broken-stick", "kaiser", "fraction"),
 )
 RULES_OPTION = verb.Option(
     "A,B,..", f"Rules to ask: {', '.join(RULES)}.", "all that apply", suggestions=RULES
@@ -26,7 +26,6 @@ def judged(
     scale: Scale = None,
     ddof: Ddof = None,
     memory_limit: verb.MemoryLimit = None,
-    max_rmse: Annotated[float | None, verb.ELSEWHERE] = None,
 ) -> Any:
     """Return the unfitted model whose components are counted.
 
@@ -35,8 +34,6 @@ def judged(
     kernel : KERNEL, default: PCA
         Kernel PCA, such as 'rbf(sigma=2)': parallel, cv and fraction.
     """
-    if kernel is not None:
-        verb.only_for("PCA, without a kernel", {"max_rmse": max_rmse}, "max_rmse")
     return estimator(kernel=kernel, center=center, scale=scale, ddof=ddof, memory_limit=memory_limit)
 
 
@@ -49,7 +46,6 @@ def choose_components(
     model: Annotated[Any, verb.Of(judged)],
     rules: Annotated[list[str] | None, RULES_OPTION] = None,
     fraction: float = 0.95,
-    max_rmse: float | None = None,
     random_state: verb.Seed = 0,
 ) -> verb.Result:
     """Compare all rules for the number of components.
@@ -60,15 +56,11 @@ def choose_components(
     ----------
     fraction : SHARE
         Explained variance ratio for the rule fraction.
-    max_rmse : NUMBER
-        Root-mean-square error of an entry for the rule max_rmse.
     """
     from gramian.answers.choose_components import choose_components
     from gramian.report.facts import data_facts
 
-    choices = choose_components(
-        model, data, rules=rules, fraction=fraction, max_rmse=max_rmse, random_state=random_state
-    )
+    choices = choose_components(model, data, rules=rules, fraction=fraction, random_state=random_state)
     return verb.Result(
         choices, {"data": data_facts(data), "rules": choices.to_dict(), "sentences": [choices.recommended]}
     )

@@ -41,7 +41,6 @@ def estimator(
         int | float | Literal["parallel", "cv", "mle", "sign-flip", "gavish-donoho"] | None,
         verb.Option("K", usual="10, or all of fewer", short="-k", check=verb.check_count),
     ] = None,
-    max_rmse: Annotated[float | None, verb.Option("NUMBER")] = None,
     gamma: Annotated[float | Literal["scale", "median"] | None, verb.Option("NUMBER")] = None,
     degree: Annotated[int | None, verb.Option("NUMBER", usual="3")] = None,
     coef0: Annotated[float | None, verb.Option("NUMBER", usual="1")] = None,
@@ -126,8 +125,7 @@ def with_usual_components(made: Any, table: Any) -> Any:
     """
     n, *shape = table.values.shape
     most = min(n, (made.n_landmarks or n) if made.model_kind.kernel else math.prod(shape))
-    asks = made.n_components is not None or getattr(made, "max_rmse", None) is not None
-    return made if asks or most <= LISTED else made.set_params(n_components=LISTED)
+    return made if made.n_components is not None or most <= LISTED else made.set_params(n_components=LISTED)
 
 
 def _ready(model: Any, data: Any) -> Any:

@@ -91,9 +91,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         Number of components, up to ``min(n_samples, n_features)``; a fraction in (0, 1) of the variance to
         keep; or a rule that chooses the number, at least 1 (see :func:`gramian.choose_components`). None
         keeps all ``min(n_samples, n_features)``.
-    max_rmse : float or None, default=None
-        Alternative to ``n_components``: keep the fewest components with a root-mean-square reconstruction
-        error per entry, ``sqrt(sum |x - x~|^2 / (n d))``, of at most ``max_rmse`` in fitted (scaled) units.
     center : bool, default=True
         Subtract column means. If False, the variances are second moments about zero.
     scale : None, "unit", "pareto", "genotype" or array-like of shape (n_features,), default=None
@@ -433,8 +430,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
                 rows = table.rows
             fit = TableFit(self, rows) if table is None else table.fit()
             try:
-                plain = fit.wanted.rule in (None, "max_rmse")
-                return fit, rows, table, fit.schedule if plain else fit.plan
+                return fit, rows, table, fit.schedule if fit.wanted.rule is None else fit.plan
             except MemoryLimitError:
                 in_memory = rows.free_to_revisit and rows.resident_bytes
                 if limit is not None or not in_memory or not _reads_again(X):
@@ -493,10 +489,11 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         )
         if choice is not None and isinstance(self.n_components, str):
             fitted.warn_of_none(choice)
-        elif choice is None and (self.max_rmse is not None or isinstance(self.n_components, float)):
-            from gramian.models.pca.rules import after_the_fit
+        elif isinstance(self.n_components, float):
+            from gramian.models.pca.rules import scree_of
+            from gramian.statistics.component_rules import fraction_rule
 
-            self.component_choice_ = after_the_fit(self)
+            self.component_choice_ = fraction_rule(scree_of(self), self.n_components)
         fitted.on_device(self, rows.home)
 
     # --------------------------------------------------------------- stream

@@ -38,7 +38,6 @@ class PCAParameters:
     tol: float | None = None
     random_state: Seed = 0
     memory_limit: int | str | None = None
-    max_rmse: float | None = None
     forgetting: float = 1.0
     device: str | None = None
     missing: str = "error"
@@ -74,7 +73,7 @@ class TableFit:
     def wanted(self) -> inputs.ComponentRequest:
         """The requested number of components; raises a ParameterError for what is not allowed."""
         parameters, (n, d) = self.parameters, self.rows.shape
-        if parameters.max_rmse is None and not isinstance(parameters.n_components, str):
+        if not isinstance(parameters.n_components, str):
             most = min(max(n, self.rows.repeats), d)
             return inputs.ComponentRequest(inputs.check_target(parameters.n_components, most, (n, d)))
         from gramian.models.pca.rules import rule_request
@@ -125,7 +124,7 @@ class TableFit:
         return self._with_rule(self.schedule.plan)
 
     def _with_rule(self, result: Plan) -> Plan:
-        if self.wanted.rule in (None, "max_rmse"):
+        if self.wanted.rule is None:
             return result
         from gramian.models.pca.rules import with_rule
 

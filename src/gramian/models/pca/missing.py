@@ -129,16 +129,13 @@ class Filled:
         return replace(result, directions=replace(result.directions, components=components))
 
     def keeps_enough(self, result: Decomposition) -> bool:
-        """Return whether the components keep the share, or leave the error, that was asked for.
+        """Return whether the components keep the share that was asked for.
 
         The number is chosen by the filled table, whose imputed entries have no noise.
         """
         parameters, components, (n, d) = self.asked, result.directions.components, self.rows.shape
         if self.method != "iterative" or self.imputed is None or result.count >= min(n, d):
             return True
-        if parameters.max_rmse is not None:
-            square = components.left * (result.problem.degrees / result.problem.weight) / d
-            return square <= float(parameters.max_rmse) ** 2
         share = parameters.n_components
         if components.ratio is None or not isinstance(share, Real) or isinstance(share, Integral):
             return True

@@ -1,4 +1,4 @@
-"""From ``n_components="parallel"`` and ``max_rmse`` to a number: gives rules the spectra they ask for."""
+"""From ``n_components="parallel"`` to a number: gives rules the spectra they ask for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gramian.core.arrays import memory_limit_bytes, power_of_two, to_numpy
-from gramian.core.checks import check_choice, check_number, counted
+from gramian.core.checks import check_choice, counted
 from gramian.core.records import Plan, SolveRequest, Step, Target
 from gramian.engine.centered import CenteredRows
 from gramian.engine.linear import LinearProblem, factors, leading_values
@@ -26,46 +26,27 @@ NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_compon
 # A rule's number is not known when a plan is asked for; it is planned for as many components.
 PLANNED = 10
 UNEQUAL = (
-    "the rule is for rows of equal weight, but the rows have weights. Use a number of components, a "
-    "fraction such as 0.95, or max_rmse."
+    "the rule is for rows of equal weight, but the rows have weights. Use a number of components or "
+    "a fraction such as 0.95."
 )
 DRAWN_COUNT = 32  # components of other data, which a rule may well ask for
-# Part of the sum of squares that may be left out, below which the trace less a sum says too little about it.
-SMALL_REST = 1e-4
 NOTHING = 1e-90  # entries of a table near 1 in size that are as good as 0
 
 
 def rule_request(parameters: Any, rows: Rows) -> ComponentRequest:
-    """Return the request of a rule in ``n_components``, or of ``max_rmse``.
+    """Return the request of a rule in ``n_components``.
 
     Raises
     ------
     ParameterError
         For a value that is not allowed, or a rule that does not apply to such data.
     """
-    if parameters.max_rmse is not None:
-        if parameters.n_components is not None:
-            why = f"and max_rmse={parameters.max_rmse!r} both set the number of components"
-            raise ParameterError("n_components", parameters.n_components, why, "Leave out one of them.")
-        check_rmse(parameters.max_rmse)
-        return ComponentRequest(
-            Target(fraction=0.5, name=f"an error of at most {parameters.max_rmse:g}"), "max_rmse"
-        )
     rule = check_choice("n_components", parameters.n_components, NAMED)
     equal = rows.weights is None
     problem = refusal(rule, rows.shape, center=bool(parameters.center), sparse=rows.skips_zeros, equal=equal)
     if problem:
         raise ParameterError("n_components", rule, f": {problem}")
     return ComponentRequest(Target(count=min(PLANNED, *rows.shape)), rule)
-
-
-def check_rmse(max_rmse: Any) -> float:
-    """Return the largest error that is allowed."""
-    advice = (
-        "It is the root-mean-square error of one entry of the reconstruction, in fitted units (those of the "
-        "data if columns are not scaled)."
-    )
-    return check_number("max_rmse", max_rmse, above=0.0, advice=advice)
 
 
 def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool, equal: bool = True) -> str:
@@ -130,35 +111,11 @@ def room_for(rule: str, rows: Rows, memory_limit: int) -> int:
 def settle(
     model: Any, problem: LinearProblem, wanted: ComponentRequest, rng: np.random.Generator
 ) -> tuple[Target, Any]:
-    """Ask the rule, and return a target that a solver understands with the rule's answer.
-
-    The answer is None where the decomposition itself finds the number: :func:`after_the_fit` says it then.
-    """
-    material = Material(problem, memory_limit_bytes(model.memory_limit))
-    if wanted.rule == "max_rmse":
-        view = problem.measured()
-        if not view.total > 0:
-            return Target(count=1), None
-        # The share of the sum of squares that leaves such an error per entry.
-        mean_square = view.total / (problem.weight * problem.rows.shape[1])
-        fraction = 1.0 - (float(model.max_rmse) / math.sqrt(view.square_unit) / math.sqrt(mean_square)) ** 2
-        if fraction <= 0:
-            return Target(count=1), None
-        if 1 - fraction > SMALL_REST:
-            return replace(wanted.target, fraction=fraction), None
-        choice = component_rules.rmse_rule(material.scree, float(model.max_rmse))
-    else:
-        choice = material.choose(str(wanted.rule), rng)
-        if choice.number is None:
-            raise ParameterError("n_components", wanted.rule, f": {choice.sentence}")
+    """Ask the rule, and return a target that a solver understands with the rule's answer."""
+    choice = Material(problem, memory_limit_bytes(model.memory_limit)).choose(str(wanted.rule), rng)
+    if choice.number is None:
+        raise ParameterError("n_components", wanted.rule, f": {choice.sentence}")
     return Target(count=max(int(choice.number or 0), 1)), choice
-
-
-def after_the_fit(model: Any) -> component_rules.ComponentChoice:
-    """Return the answer of the rule that a model followed whose decomposition found the number."""
-    if model.max_rmse is not None:
-        return component_rules.rmse_rule(scree_of(model), float(model.max_rmse))
-    return component_rules.fraction_rule(scree_of(model), float(model.n_components))
 
 
 def scree_of(model: Any) -> component_rules.Scree:
