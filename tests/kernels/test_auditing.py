@@ -107,8 +107,6 @@ def test_a_refutation_holds_in_exact_arithmetic_of_few_digits_and_any_seed():
             assert report.valid is False, (seed, p)
             assert len(report.witness.points) <= p + 2.5, (seed, p)
             assert (report.witness.points >= 0).all(), (seed, p)
-            assert report.skipped > 0, (seed, p)
-            assert "where k has no finite value" in str(report), (seed, p)
 
 
 HIGHER = {
@@ -145,7 +143,6 @@ def test_theory_and_asymmetry_refute_too():
     x, y = result.points
     assert result.values == (k(x, y), k(y, x))
     assert result.values[0] != result.values[1]
-    assert report.eigenvalue is None
     assert "k(y, x) =" in str(report)
 
 
@@ -183,7 +180,6 @@ def test_neither_data_nor_a_search_refutes_a_proven_kernel():
             tested += 1
             assert report.valid is True, name
             assert report.witness is None, expression
-            assert report.eigenvalue >= -report.bound, expression
         assert tested >= 6, expression
     report = audit("linear() * chi2", random_state=1)
     assert report.verdict == "valid"
@@ -279,8 +275,7 @@ def test_a_precomputed_matrix_may_be_negative_scaled_or_not_symmetric():
     report = audit("precomputed", [[1e20, 2e6], [2e6, 1e-8]], value_tol=0.0)
     assert (report.witness.scaling != 1).any()
     assert "rows and columns scaled to a diagonal near 1" in str(report)
-    report = audit("precomputed", [[1.0, 0.5], [0.5 + 1e-13, 1.0]])
-    assert "Symmetric: yes, within rounding: differences reach 1.0e-13" in str(report)
+    assert audit("precomputed", [[1.0, 0.5], [0.5 + 1e-13, 1.0]]).valid is None
 
 
 def test_arguments_that_mean_nothing():
@@ -370,8 +365,7 @@ def test_a_report_shows_the_proof_of_every_part_or_what_refutes_it():
     text = str(audit(Sigmoid(gamma=1.0), random_state=0))
     for part in (
         "Verdict: not a kernel, by a witness of 3 points.",
-        "Symmetric: yes",
-        "it could be rounding of the values of k",
+        "rounding reaches -",
     ):
         assert part in text
     assert "Assumed" not in text

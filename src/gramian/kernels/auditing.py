@@ -35,14 +35,10 @@ class AuditReport(InNotebook):
         What theory says.
     witness : Witness, Asymmetry or None
         Points that refute.
-    lowest : Margin
-        Smallest eigenvalue of what was tested, the one that lay lowest in units of its bound.
-    asymmetry : float
-        Largest ``|k(x, y) - k(y, x)|`` that was seen, relative to the largest |k| on the same points.
     tested : str
         On which points.
-    trials, skipped, evaluations : int
-        Gram matrices tested; sets of points left out because k has no finite value there; values of k.
+    trials : int
+        Gram matrices tested.
     value_tol : float or None
         What was assumed about the rounding of k, relative to the largest value; None where it is proven.
 
@@ -59,13 +55,9 @@ class AuditReport(InNotebook):
     kernel: str
     validity: Validity
     witness: Witness | Asymmetry | None
-    lowest: Margin
-    asymmetry: float
     tested: str
     value_tol: float | None
     trials: int = 1
-    skipped: int = 0
-    evaluations: int = 0
 
     @property
     def verdict(self) -> Literal["valid", "not a kernel", "no counterexample"]:
@@ -73,16 +65,6 @@ class AuditReport(InNotebook):
         if self.witness is not None or self.validity.refuted:
             return "not a kernel"
         return "valid" if self.validity.proven else "no counterexample"
-
-    @property
-    def eigenvalue(self) -> float | None:
-        """Smallest eigenvalue of the witness's Gram matrix, or the lowest; None for an asymmetry."""
-        return None if isinstance(self.witness, Asymmetry) else (self.witness or self.lowest).eigenvalue
-
-    @property
-    def bound(self) -> float | None:
-        """An eigenvalue above ``-bound`` says nothing: rounding can do that much."""
-        return None if isinstance(self.witness, Asymmetry) else (self.witness or self.lowest).bound
 
     @property
     def valid(self) -> bool | None:
@@ -105,18 +87,6 @@ class AuditReport(InNotebook):
         else:
             none = f"no counterexample found in {trials}, which proves nothing"
             yield f"Verdict: {none}. {self.validity.reason}"
-        if isinstance(witness, Asymmetry):
-            yield "Symmetric: no, see the witness."
-        else:
-            most = f"within rounding: differences reach {self.asymmetry:.1e} of the largest value."
-            yield f"Symmetric: yes, {most}" if self.asymmetry else "Symmetric: yes."
-            near_one = witness is not None and (witness.scaling != 1).any()
-            scaled = ", rows and columns scaled to a diagonal near 1" if near_one else ""
-            assumed = ", as assumed below" if self.value_tol is not None else ""
-            yield (
-                f"Smallest eigenvalue: {self.eigenvalue:.4g}{scaled}; above {-(self.bound or 0.0):.1e} it "
-                f"could be rounding of the values of k{assumed}, and of the eigenvalue solver."
-            )
         yield f"Tested: {self.tested}"
         if self.value_tol is not None:
             yield (
@@ -246,13 +216,10 @@ def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.
     if lowest is None:
         assert examiner.problem is not None
         raise examiner.problem
-    several = " and ".join(", ".join(map(str, examiner.searched)).rsplit(", ", 1))
-    noun = "features" if examiner.searched[-1] > 1 else "feature"
-    tested = f"{examiner.trials:,} Gram matrices of points with {several} {noun}, chosen by a search."
+    several = ", ".join(map(str, examiner.searched))
+    tested = f"{examiner.trials:,} Gram matrices of points with {several} features, chosen by a search."
     if lowest.ratio >= -1 and examiner.out_of_time:
         tested += " It ended at its time limit; a longer one tries more."
-    if examiner.skipped:
-        tested += f" {counted(examiner.skipped, 'set')} of points left out, where k has no finite value."
     return _report(examiner, lowest, tested, invent=True)
 
 
@@ -289,8 +256,7 @@ def _report(examiner: Examiner, trial: Trial, tested: str, invent: bool) -> Audi
     validity = kernel.validity
     if isinstance(kernel, formulas.FunctionKernel) and not validity.proven:
         validity = unknown(f"{kernel.no_proof}.", repr(kernel))
-    # Counted before a witness is made smaller, which tests more.
-    counts = examiner.trials, examiner.skipped, examiner.evaluations
+    trials = examiner.trials  # before a witness is made smaller, which tests more
     witness: Witness | Asymmetry | None = None
     if trial.asymmetry is not None:
         witness = asymmetry_of(examiner, trial.subset(trial.asymmetry), invent)
@@ -302,8 +268,7 @@ def _report(examiner: Examiner, trial: Trial, tested: str, invent: bool) -> Audi
             f"{witness}\nOne of the two is wrong: please report this as a defect."
         )
     value_tol = examiner.value_tol if examiner.assumes else None
-    shown = trial.margin, examiner.largest_gap, tested, value_tol
-    return AuditReport(repr(kernel), validity, witness, *shown, *counts)
+    return AuditReport(repr(kernel), validity, witness, tested, value_tol, trials)
 
 
 def _rows(X: Any, name: str) -> FloatArray:
@@ -390,7 +355,8 @@ class Trial:
     @cached_property
     def asymmetry(self) -> tuple[int, int] | None:
         """The pair of points whose two values differ most beyond rounding, or None."""
-        excess = _gap(self.raw) - self.error - self.error.T
+        with np.errstate(over="ignore"):
+            excess = np.abs(self.raw - self.raw.T) - self.error - self.error.T
         i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
         return (int(min(i, j)), int(max(i, j))) if excess[i, j] > 0 else None
 
@@ -400,12 +366,6 @@ class Trial:
         block = np.ix_(index, index)
         rows = None if self.rows is None else tuple(self.rows[i] for i in index)
         return Trial(self.points[index], self.raw[block], self.error[block], rows)
-
-
-def _gap(raw: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):
-        difference: FloatArray = np.abs(raw - raw.T)
-    return difference
 
 
 def margin(gram: FloatArray, error: FloatArray) -> Margin:
@@ -473,9 +433,6 @@ class Examiner:
     value_tol: float
     reference: float = 0.0
     trials: int = 0
-    skipped: int = 0
-    evaluations: int = 0
-    largest_gap: float = 0.0
     searched: list[int] = field(default_factory=list)
     problem: DataError | None = None
     bound: Any = None
@@ -523,7 +480,6 @@ class Examiner:
         try:
             return self.examine(points)
         except DataError as error:
-            self.skipped += 1
             self.problem = self.problem or error
             return None
 
@@ -536,7 +492,6 @@ class Examiner:
             raw = np.array(bound.tile(left, right), dtype=np.float64)
             if not self.assumes:
                 np.fill_diagonal(raw, bound.diagonal(points))
-        self.evaluations += raw.size
         if not np.isfinite(raw).all():
             raise DataError("k has no finite value at some pair of these points.")
         self.trials += 1
@@ -549,8 +504,6 @@ class Examiner:
             if self.assumes:
                 error = error + self.value_tol * max(largest, self.reference)
             error = np.where(np.isnan(error), np.inf, error)
-        if largest > 0:
-            self.largest_gap = max(self.largest_gap, float((_gap(raw / largest)).max()))
         return Trial(points, raw, error, rows)
 
     def value(self, x: FloatArray, y: FloatArray) -> float:
@@ -595,12 +548,11 @@ class Examiner:
                     f"The kernel function gave {first!r} and then {again!r} at "
                     f"{_pair(x, y)}. It must give the same number every time."
                 )
-        self.evaluations += fresh.size
         return replace(trial, raw=fresh)
 
 
-def show_point(point: FloatArray, exact: bool = True) -> str:
-    """Return a row as text, cut when it is long; in all its digits, or in four.
+def show_point(point: FloatArray) -> str:
+    """Return a row as text, in six digits, cut when it is long.
 
     Examples
     --------
@@ -608,8 +560,7 @@ def show_point(point: FloatArray, exact: bool = True) -> str:
     '(1, 0.25)'
     """
     # Without the sign of zero.
-    few = [float(value) + 0.0 for value in point[:SHOWN]]
-    shown = [f"{v:.4g}" if not exact or float(f"{v:.4g}") == v else repr(v) for v in few]
+    shown = [f"{float(value) + 0.0:.6g}" for value in point[:SHOWN]]
     return f"({', '.join(shown)}{', ...' if len(point) > SHOWN else ''})"
 
 
@@ -834,6 +785,8 @@ class Witness(InNotebook):
         ]
         digits = self._digits()
         yield Grid(heads, rows, ("", "", f".{max(6, digits)}g", *[f".{digits}g"] * len(shown)), most=m)
+        scaled = ", rows and columns scaled to a diagonal near 1" if (self.scaling != 1).any() else ""
+        yield f"Smallest eigenvalue: {self.eigenvalue:.4g}{scaled}; rounding reaches {-self.bound:.1e}."
         yield (
             f"The sum of v_i v_j k(x_i, x_j) is {self.quadratic_form:.4g} (error at most "
             f"{self.uncertainty:.1e}), and for a kernel it is never negative."
@@ -854,8 +807,7 @@ def _names(points: FloatArray, rows: tuple[int, ...] | None) -> list[str]:
         return [show_point(point) for point in points]
     if points.shape[1] == 1 and points[:, 0].tolist() == list(rows):
         return [f"row {i}" for i in rows]
-    # The data has the other digits.
-    return [f"row {i}: {show_point(p, exact=False)}" for i, p in zip(rows, points, strict=True)]
+    return [f"row {i}: {show_point(p)}" for i, p in zip(rows, points, strict=True)]
 
 
 def quadratic_form(gram: FloatArray, vector: FloatArray) -> tuple[float, float]:
