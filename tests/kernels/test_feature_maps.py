@@ -90,7 +90,7 @@ def test_too_many_features_and_parameters_outside_their_range_are_refused():
     with pytest.raises(ParameterError, match=r"max_features=1000000 is exceeded: \(x\.y \+ 1\)\^15 of 10"):
         polynomial_map(10, degree=15, gamma=1)
     with pytest.raises(ParameterError, match=r"max_features=1000000 is exceeded: \("):
-        polynomial_map(32256, degree=1000)
+        polynomial_map(32256, degree=170)
     with pytest.raises(ParameterError, match=r"max_features=1000000 is exceeded: \(0\.1 x\.y\)\^15 of 10"):
         polynomial_map(10, degree=15, coef0=0)
     # The names f1, f2, ... of 32,256 features are all there is.
@@ -99,13 +99,12 @@ def test_too_many_features_and_parameters_outside_their_range_are_refused():
     assert len(polynomial_map(10, degree=15, max_features=4_000_000)) == 3_268_760
     with pytest.raises(ParameterError, match=r"max_features=5 is exceeded: \(0\.5 x\.y \+ 1\)\^2 of 2"):
         polynomial_map(2, degree=2, max_features=5)
-    with pytest.raises(ParameterError, match=r"degree=1001 must be a whole number from 1 to 1000\. A"):
-        polynomial_map(1, degree=1001)
+    with pytest.raises(ParameterError, match=r"degree=171 must be a whole number from 1 to 170\. A"):
+        polynomial_map(1, degree=171)
     wrong = {
         "degree": (0, -2, 1.5, "3", True, np.nan, 10**400),
         "gamma": (0, -1.0, np.inf, True, [1.0, 2.0], "scale"),
         "coef0": (-0.5, None),
-        "names": (["a"], "ab"),
         "max_features": (0,),
         "n_features": (0, 2.5),
     }
@@ -117,7 +116,7 @@ def test_too_many_features_and_parameters_outside_their_range_are_refused():
 
 
 def test_high_degrees_and_any_scale_are_accurate_until_float64_ends():
-    for d, degree in [(2, 20), (2, 100), (1, 1000), (2, 1000)]:
+    for d, degree in [(2, 20), (2, 100), (1, 170), (2, 170)]:
         X = np.random.default_rng(0).uniform(-0.6, 0.6, (12, d))
         error = polynomial_map(d, degree=degree, gamma=1).kernel_error(X)
         assert error.relative < 1e-12
@@ -254,21 +253,11 @@ def test_the_gaussian_kernel_is_its_definition(gamma):
 
 
 def test_widths_and_numbers_outside_their_range():
-    assert check_gamma(None, None, 4).tolist() == [0.25] * 4
-    assert check_gamma(None, 2.0, 2).tolist() == [0.125] * 2
-    assert check_gamma(None, [1.0, 2.0], 2).tolist() == [0.5, 0.125]
-    assert check_gamma([3, 4], None, 2).tolist() == [3.0, 4.0]
-    for arguments, message in [
-        ({"gamma": 1.0, "sigma": 1.0}, r"gamma=1\.0 and sigma"),
-        ({"gamma": None, "sigma": 0.0}, r"sigma=0\.0 must be a"),
-        ({"gamma": None, "sigma": [1.0, -1.0]}, r"sigma=\[1\.0, -1\.0\]"),
-        ({"gamma": None, "sigma": [1.0]}, r"sigma=\[1\.0\] must be a"),
-        ({"gamma": None, "sigma": 1e-200}, "sigma=1e-200 has a"),
-        ({"gamma": None, "sigma": 1e200}, r"sigma=1e\+200 has a"),
-        ({"gamma": "auto", "sigma": None}, "must be a positive"),
-    ]:
-        with pytest.raises(ParameterError, match=message):
-            check_gamma(arguments["gamma"], arguments["sigma"], 2)
+    assert check_gamma(None, 4).tolist() == [0.25] * 4
+    assert check_gamma([3, 4], 2).tolist() == [3.0, 4.0]
+    for gamma in (0.0, [1.0, -1.0], [1.0], "auto"):
+        with pytest.raises(ParameterError, match="must be a positive"):
+            check_gamma(gamma, 2)
     for arguments, message in [
         ({"n_components": 0}, "n_components=0 must be a whole"),
         ({"n_components": -3}, "n_components=-3 must be a whole"),
@@ -284,20 +273,15 @@ def test_widths_and_numbers_outside_their_range():
 X = np.random.default_rng(0).standard_normal((60, 5))
 
 
-def test_features_are_cosines_and_sines_and_an_odd_one_has_an_offset():
+def test_features_are_cosines_and_sines():
     phi = fourier_map(5, n_components=6, gamma=0.3, rng=1)
     W = phi.frequencies
     assert W.shape == (3, 5)
     expected = [[f(w @ x) / math.sqrt(3) for f in (math.cos, math.sin) for w in W] for x in X]
     assert_allclose(phi(X), expected, atol=1e-14)
     assert_allclose((phi(X) ** 2).sum(axis=1), 1.0, rtol=1e-14)
+    assert len(fourier_map(5, n_components=5, rng=1)) == 6
     assert phi.names == ("cos(w1.x)", "cos(w2.x)", "cos(w3.x)", "sin(w1.x)", "sin(w2.x)", "sin(w3.x)")
-    phi = fourier_map(5, n_components=5, gamma=0.3, rng=1)
-    assert len(phi) == len(phi.names) == phi(X).shape[1] == 5
-    assert phi.names[2:] == ("sin(w1.x)", "sin(w2.x)", "sqrt(2) cos(w3.x + b)")
-    expected = [math.sqrt(2 / 3) * math.cos(phi.frequencies[2] @ x + phi.offset) for x in X]
-    assert_allclose(phi(X)[:, 4], expected, atol=1e-14)
-    assert len(fourier_map(2, n_components=1, rng=0).names) == 1
 
 
 def test_frequencies_are_normal_however_few():
@@ -329,7 +313,7 @@ def test_orthogonal_frequencies_are_better(d):
     def rms(orthogonal):
         rng = np.random.default_rng(7)
         maps = [
-            fourier_map(d, n_components=4 * d, sigma=math.sqrt(d), orthogonal=orthogonal, rng=rng)
+            fourier_map(d, n_components=4 * d, gamma=0.5 / d, orthogonal=orthogonal, rng=rng)
             for _ in range(20)
         ]
         return math.sqrt(np.mean([phi.kernel_error(data).rms ** 2 for phi in maps]))
@@ -339,7 +323,7 @@ def test_orthogonal_frequencies_are_better(d):
 
 def test_the_bound_is_hoeffdings_and_holds_as_often_as_it_says():
     """One pair, confidence 0.5: more than half of 120 draws stay within."""
-    for count, orthogonal in product([1, 15, 80], [True, False]):
+    for count, orthogonal in product([2, 16, 80], [True, False]):
         x, y = X[:1], X[1:2]
         rng = np.random.default_rng(6)
         within = []
@@ -355,10 +339,6 @@ def test_the_bound_is_hoeffdings_and_holds_as_often_as_it_says():
     grouped = fourier_map(5, n_components=206, orthogonal=True, rng=0)
     assert grouped.independent == 20
     assert grouped.error_bound() == pytest.approx(math.sqrt(2 * math.log(200) / 20))
-    # Nine draws in [-1, 1] and one in [-2, 2]: the squared ranges sum to 9 * 4 + 16.
-    odd = fourier_map(5, n_components=19, orthogonal=False, rng=0)
-    expected = math.exp(-2 * (10 * odd.error_bound(1, 0.5)) ** 2 / (9 * 4 + 16))
-    assert 2 * expected == pytest.approx(0.5)
     few = fourier_map(50, n_components=20, orthogonal=True, rng=0)
     assert few.independent == 1
     assert few.error_bound() == 2.0
@@ -377,14 +357,14 @@ def test_widths_origins_phases_and_bounds():
         with pytest.raises(ParameterError, match="0 must be a"):
             fourier_map(2, rng=0).error_bound(*arguments)
     sigma = np.array([0.5, 1, 2, 4, 8])
-    phi = fourier_map(5, n_components=20, sigma=sigma, rng=2)
-    plain = fourier_map(5, n_components=20, sigma=1.0, rng=2)
+    phi = fourier_map(5, n_components=20, gamma=0.5 / sigma**2, rng=2)
+    plain = fourier_map(5, n_components=20, gamma=0.5, rng=2)
     assert_allclose(phi(X), plain(X / sigma), atol=1e-12)
     assert_allclose(phi.kernel(X), RBF(sigma=1.0).gram(X / sigma), atol=1e-13)
-    assert fourier_map(5, n_components=4000, sigma=sigma, rng=2).kernel_error(X).maximum < 0.1
+    assert fourier_map(5, n_components=4000, gamma=0.5 / sigma**2, rng=2).kernel_error(X).maximum < 0.1
     far = X * 1e-6 + 1e9
-    centred = fourier_map(5, n_components=50, sigma=1e-6, rng=0, origin=np.full(5, 1e9))
-    plain = fourier_map(5, n_components=50, sigma=1e-6, rng=0)
+    centred = fourier_map(5, n_components=50, gamma=0.5e12, rng=0, origin=np.full(5, 1e9))
+    plain = fourier_map(5, n_components=50, gamma=0.5e12, rng=0)
     assert centred.kernel_error(far).maximum < 0.6
     with pytest.raises(DataError, match=r"Rows far from the origin round w \. x by 1e\+01 radians\."):
         plain(far)

@@ -46,7 +46,7 @@ def chunked(values, rows=70):
             for rule in ("rpcholesky", "uniform")
         ),
         PolynomialMap(2),
-        RandomFourierMap(20, sigma=3.0),
+        RandomFourierMap(20, gamma=0.05),
     ],
     ids=str,
 )

@@ -45,9 +45,10 @@ MODELS = {
     "polynomial": PolynomialMap(degree=3, gamma=0.5),
     "polynomial, no constant": PolynomialMap(degree=2, coef0=0),
     "polynomial, no weights": PolynomialMap(degree=2, weights=None),
-    "fourier": RandomFourierMap(60, sigma=2.0, random_state=0),
-    "fourier, odd": RandomFourierMap(61, sigma=2.0, random_state=0),
-    "fourier, independent": RandomFourierMap(50, sigma=[1.0, 2.0, 4.0], orthogonal=False, random_state=3),
+    "fourier": RandomFourierMap(60, gamma=0.125, random_state=0),
+    "fourier, independent": RandomFourierMap(
+        50, gamma=[0.5, 0.125, 0.03125], orthogonal=False, random_state=3
+    ),
 }
 MAPS = (PolynomialMap, RandomFourierMap)
 WIDE = spectrum_matrix(20, 60, np.geomspace(10, 0.1, 19), seed=8, mean=1.0)
@@ -196,7 +197,7 @@ def test_what_is_no_table_and_what_is_not_fitted_is_refused(unfitted):
         (PCA(), {"n_components": [1, 0.95], "scale": [None, "unit"]}),
         (Whitener(), {"method": ["zca", "pca"], "regularization": [None, 0.01, "ledoit-wolf"]}),
         (PolynomialMap(), {"degree": [1, 2], "coef0": [0, 1]}),
-        (RandomFourierMap(random_state=0), {"sigma": [0.5, 3.0]}),
+        (RandomFourierMap(random_state=0), {"gamma": [0.5, 3.0]}),
         (KernelPCA(2, kernel="rbf"), {"gamma": [1e-3, 1.0], "n_components": [2, 4]}),
     ],
     ids=lambda value: type(value).__name__,

@@ -301,7 +301,7 @@ def mutated():
         KernelPCA(3, kernel="rbf", preimage="ridge").fit(X),
         KernelPCA(2, kernel="precomputed", repair="clip").fit(X @ X.T - 5 * np.eye(30)),
         gramian.Whitener(n_components=3, regularization="ledoit-wolf").fit(X),
-        gramian.RandomFourierMap(21, random_state=0).fit(X),
+        gramian.RandomFourierMap(22, random_state=0).fit(X),
         gramian.PolynomialMap(2).fit(X),
         gramian.Monitor(PCA(3), alpha=0.2).fit(X),
     ]

@@ -282,29 +282,6 @@ class Kernel(ABC):
         """Return ``exp(k(x, y))``."""
         return Exp(self)
 
-    def feature_map(self, n_features: int, **options: Any) -> Any:
-        """Return the explicit map phi with ``k(x, y) = phi(x) . phi(y)``, where one can be written down.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of columns of the rows.
-        **options
-            As the kernel's own map takes them.
-
-        Returns
-        -------
-        FeatureMap
-            A callable that maps rows.
-
-        Raises
-        ------
-        ParameterError
-            For a kernel whose feature map is not known or infinite.
-        """
-        why = "has no feature map that can be written down: linear and poly have"
-        raise ParameterError("kernel", self, why)
-
     # ------------------------------------------------------------ algebra
 
     def __add__(self, other: Any) -> Any:

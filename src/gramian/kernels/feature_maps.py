@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Any
 
 import array_api_compat
@@ -24,17 +23,18 @@ from gramian.core.checks import amount, check_choice, check_integer, check_numbe
 from gramian.core.records import BoundKind, FloatArray
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels.arithmetic import check_rows, is_number, largest_norm
-from gramian.kernels.widths import GAMMA_AND_SIGMA, gamma_of
 
 EPS = float(np.finfo(np.float64).eps)
 # Entries of one block of rows: large enough to hide the loop, small enough for the cache.
 BLOCK = 1 << 16
 MAX_FEATURES = 1_000_000
 SCALE_FIRST = "Scale the data first (sklearn.preprocessing.StandardScaler) or lower gamma."
-# Beyond it, binomial coefficients leave the range of float64.
-MAX_DEGREE = 1000
+# Beyond it, factorials leave the range of float64.
+MAX_DEGREE = 170
 # The probability with which the bound of a measured error holds for all pairs at once.
 CONFIDENCE = 0.99
+# A mean of cosines and a kernel value lie within [-1, 1].
+LARGEST_GAP = 2.0
 # Largest rounding error of a phase, in radians, before cos and sin say nothing about the row.
 WORST_PHASE = 1e-3
 
@@ -377,7 +377,6 @@ def polynomial_map(
     gamma: float | None = None,
     coef0: float = 1.0,
     weights: str | None = "kernel",
-    names: Sequence[str] | None = None,
     max_features: int = MAX_FEATURES,
 ) -> PolynomialFeatureMap:
     """Return the exact feature map of the kernel (gamma x . y + coef0)^degree.
@@ -391,7 +390,7 @@ def polynomial_map(
     n_features : int
         d, at least 1.
     degree : int
-        p, a whole number from 1 to 1000.
+        p, a whole number from 1 to 170.
     gamma : float or None
         Positive; None takes 1 / n_features.
     coef0 : float
@@ -399,8 +398,6 @@ def polynomial_map(
     weights : {"kernel", None}
         None gives the monomials themselves, without coefficients: all of them, or with ``coef0=0`` those of
         degree p.
-    names : sequence of str, optional
-        Names of the d features; f1, f2, ... when left out.
     max_features : int
         More features than this raise an error before anything is computed.
 
@@ -421,7 +418,7 @@ def polynomial_map(
     >>> phi([[1.0, 2.0]]).round(4)
     array([[1.    , 1.4142, 2.8284, 1.    , 2.8284, 4.    ]])
     """
-    labels = check_labels(n_features, names)
+    labels = default_labels(check_integer("n_features", n_features))
     whole: Any = int(degree) if is_number(degree) and degree == int(degree) else degree
     advice = "A fractional power is no kernel (FitzGerald and Horn 1977)."
     power = check_integer("degree", whole, 1, MAX_DEGREE, advice)
@@ -459,13 +456,10 @@ class FourierFeatureMap(FeatureMap):
     ----------
     frequencies : ndarray of shape (m, d)
         The w_j.
-    offset : float or None
-        With an odd number of features the last frequency has one, sqrt(2) cos(w_m . x + offset): right on
-        average over a uniform offset.
     gamma : ndarray of shape (d,)
     independent : float
         Number of draws on which the Hoeffding bound rests: all frequencies, or, where they were drawn
-        orthogonal in groups of d, the number of whole groups; a little less with an offset.
+        orthogonal in groups of d, the number of whole groups.
     """
 
     kind: BoundKind = "probabilistic"
@@ -475,37 +469,29 @@ class FourierFeatureMap(FeatureMap):
         labels: tuple[str, ...],
         frequencies: FloatArray,
         gamma: FloatArray,
-        offset: float | None,
         orthogonal: bool,
         origin: FloatArray,
     ) -> None:
         super().__init__(labels, gamma, np.ones(len(labels)), origin)
         self.frequencies = frequencies
-        self.offset = offset
         m, d = frequencies.shape
-        self.independent = float(max(1, m // d) if orthogonal else m)
-        if offset is not None:
-            # The last draw lies in [-2, 2], the others in [-1, 1]: Hoeffding's sum of squared ranges.
-            alike = (m - 1) // d + 1 if orthogonal else m
-            self.independent = min(self.independent, alike**2 / (alike + 3))
+        self.independent = max(1, m // d) if orthogonal else m
         same = (gamma == gamma[0]).all()
         self.formula = f"exp(-{gamma[0]:.6g} |x - y|^2)" if same else "exp(-sum gamma_i (x_i - y_i)^2)"
         self.reason = (
-            f"Random features are right on average; the bound is Hoeffding's for {self.independent:.4g} "
+            f"Random features are right on average; the bound is Hoeffding's for {self.independent} "
             f"independent draws and holds for all pairs at once with probability {CONFIDENCE:g} over "
             "random_state."
         )
 
     def __len__(self) -> int:
-        return 2 * len(self.frequencies) - (self.offset is not None)
+        return 2 * len(self.frequencies)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the features: cos(w1.x), ..., sin(w1.x), ..."""
-        count = range(1, len(self) // 2 + 1)
-        pairs = [f"{function}(w{j}.x)" for function in ("cos", "sin") for j in count]
-        last = [] if self.offset is None else [f"sqrt(2) cos(w{len(self.frequencies)}.x + b)"]
-        return tuple(pairs + last)
+        count = range(1, len(self.frequencies) + 1)
+        return tuple(f"{function}(w{j}.x)" for function in ("cos", "sin") for j in count)
 
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
         X = arrays.as_float64(X)
@@ -519,11 +505,8 @@ class FourierFeatureMap(FeatureMap):
             raise DataError(f"Rows far from the origin round w . x by {rounding:.1g} radians. {SCALE_FIRST}")
         xp = arrays.namespace(Z)
         phases = Z @ arrays.from_numpy(self.frequencies.T, Z)
-        pairs = len(self) // 2
-        features = [xp.cos(phases[:, :pairs]), xp.sin(phases[:, :pairs])]
-        if self.offset is not None:
-            features.append(math.sqrt(2.0) * xp.cos(phases[:, pairs:] + self.offset))
-        return xp.concat(features, axis=1) * (1.0 / math.sqrt(len(self.frequencies)))
+        features = xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
+        return features * (1.0 / math.sqrt(len(self.frequencies)))
 
     def _phase_rounding(self, radius: float) -> float:
         longest = math.sqrt(float((self.frequencies**2).sum(axis=1).max()))
@@ -554,16 +537,11 @@ class FourierFeatureMap(FeatureMap):
         """
         pairs, confidence = check_integer("pairs", pairs), check_share("confidence", confidence)
         bound = math.sqrt(2.0 * math.log(2.0 * pairs / (1.0 - confidence)) / self.independent)
-        return min(bound, self._largest_gap)
-
-    @property
-    def _largest_gap(self) -> float:
-        """A mean of cosines and a kernel value lie within [-1, 1]; a draw with an offset within [-2, 2]."""
-        return 2.0 if self.offset is None else 2.0 + 1.0 / len(self.frequencies)
+        return min(bound, LARGEST_GAP)
 
     def _bound(self, radius: float, pairs: int, eps: float) -> float:
         rounding = 4 * self._phase_rounding(radius) + 2 * (len(self) + 16) * EPS + 4 * eps
-        return min(self.error_bound(pairs) + rounding, self._largest_gap)
+        return min(self.error_bound(pairs) + rounding, LARGEST_GAP)
 
 
 def fourier_map(
@@ -571,11 +549,9 @@ def fourier_map(
     *,
     n_components: int = 100,
     gamma: Any = None,
-    sigma: Any = None,
     orthogonal: bool = True,
     rng: np.random.Generator | int | None = 0,
     origin: FloatArray | None = None,
-    names: Sequence[str] | None = None,
 ) -> FourierFeatureMap:
     """Return random Fourier features of the Gaussian kernel exp(-sum_i gamma_i (x_i - y_i)^2).
 
@@ -587,11 +563,9 @@ def fourier_map(
     n_features : int
         d, at least 1.
     n_components : int
-        Number of features; an even number wastes none: they come in pairs of cosine and sine.
+        Number of features, in pairs of cosine and sine: of an odd number, one more.
     gamma : float, array of shape (d,) or None
         1 / (2 sigma^2); None takes 1 / n_features.
-    sigma : float, array of shape (d,) or None
-        The same as a width, in units of the data; give one of the two.
     orthogonal : bool
         Draw frequencies orthogonal to each other in groups of d, with the lengths of normal vectors: as
         right on average, and closer to it.
@@ -611,19 +585,17 @@ def fourier_map(
     >>> phi.kernel_error([[0.0, 0.0], [1.0, 1.0]]).maximum < 0.1
     True
     """
-    labels = check_labels(n_features, names)
+    labels = default_labels(check_integer("n_features", n_features))
     features = check_integer("n_components", n_components)
     need, limit = 4 * features * len(labels), arrays.memory_limit_bytes(None)
     if need > limit:
         size = f"of {len(labels):,} features take {amount(need)}, and {amount(limit)} may be used"
         raise ParameterError("n_components", features, size, "Take fewer.")
-    factors = check_gamma(gamma, sigma, len(labels))
+    factors = check_gamma(gamma, len(labels))
     start = np.zeros(len(labels)) if origin is None else origin
     source = np.random.default_rng(rng)
-    count, odd = divmod(features, 2)
-    drawn = frequencies(count + odd, len(labels), orthogonal=bool(orthogonal), rng=source)
-    offset = float(source.uniform(0.0, 2.0 * math.pi)) if odd else None
-    return FourierFeatureMap(labels, drawn * np.sqrt(2.0 * factors), factors, offset, bool(orthogonal), start)
+    drawn = frequencies(-(-features // 2), len(labels), orthogonal=bool(orthogonal), rng=source)
+    return FourierFeatureMap(labels, drawn * np.sqrt(2.0 * factors), factors, bool(orthogonal), start)
 
 
 def frequencies(count: int, d: int, *, orthogonal: bool, rng: np.random.Generator) -> FloatArray:
@@ -644,31 +616,23 @@ def frequencies(count: int, d: int, *, orthogonal: bool, rng: np.random.Generato
 # ---------------------------------------------------------------------------------------- parameters
 
 
-def check_labels(n_features: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return a name for each feature: those given, or f1, f2, ..."""
-    d = check_integer("n_features", n_features)
-    if names is None:
-        return tuple(f"f{i + 1}" for i in range(d))
-    if isinstance(names, str) or len(names) != d:
-        raise ParameterError("names", names, f"must be a sequence of {d} names, one for each feature")
-    return tuple(str(name) for name in names)
+def default_labels(d: int) -> tuple[str, ...]:
+    """Return the names f1, f2, ... of d features."""
+    return tuple(f"f{i + 1}" for i in range(d))
 
 
-def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
-    """Return gamma of each feature, shape (d,), from gamma or from sigma; with neither, 1 / n_features."""
-    if gamma is not None and sigma is not None:
-        raise ParameterError("gamma", gamma, *GAMMA_AND_SIGMA)
-    if gamma is None and sigma is None:
+def check_gamma(gamma: Any, d: int) -> FloatArray:
+    """Return gamma of each feature, shape (d,): one number for all, or 1 / n_features for None."""
+    if gamma is None:
         return np.full(d, 1.0 / d)
-    name, value = ("gamma", gamma) if sigma is None else ("sigma", sigma)
     try:
-        values = np.array(value, dtype=np.float64)
+        values = np.array(gamma, dtype=np.float64)
     except (TypeError, ValueError):
         values = np.zeros(0)
     values = np.full(d, values) if values.ndim == 0 else values
     if values.shape != (d,) or not (np.isfinite(values) & (values > 0)).all():
-        raise ParameterError(name, value, f"must be a positive number, or {d} of them, or None")
-    return values if sigma is None else np.array([gamma_of("sigma", width) for width in values.tolist()])
+        raise ParameterError("gamma", gamma, f"must be a positive number, or {d} of them, or None")
+    return values
 
 
 # ---- Products of powers of features, up to a degree: which there are, their names, values and coefficients
@@ -754,34 +718,14 @@ def monomial_name(power: Sequence[int], names: Sequence[str]) -> str:
 def graded_roots(n_features: int, degree: int) -> tuple[FloatArray, ...]:
     """Return sqrt(m! / (alpha_1! ... alpha_d!)) of the monomials by degree, kept for the next call.
 
-    The product of d roots of exact binomials C(alpha_1 + ... + alpha_i, alpha_i), so that the relative error
-    is that of d products at any degree up to 1000.
-
     Examples
     --------
     >>> [(roots**2).round(9).tolist() for roots in graded_roots(2, 2)]
     [[1.0], [1.0, 1.0], [1.0, 2.0, 1.0]]
     """
-    table = _root_binomials(degree if n_features > 1 else 0)
-    results = []
-    for powers in graded_powers(n_features, degree):
-        roots = np.ones(len(powers))
-        partial = powers[:, 0].astype(np.int64)
-        for column in powers.T[1:]:
-            partial += column
-            roots *= table[partial, column]
-        results.append(roots)
-    return tuple(results)
-
-
-def _root_binomials(degree: int) -> FloatArray:
-    """Return the table of sqrt(C(s, a)), by Pascal's rule in whole numbers."""
-    table = np.zeros((degree + 1, degree + 1))
-    row = [1]
-    for s in range(degree + 1):
-        table[s, : s + 1] = np.sqrt(np.array(row, dtype=np.float64))
-        row = [1, *(a + b for a, b in pairwise(row)), 1]
-    return table
+    factorials = np.array([float(math.factorial(m)) for m in range(degree + 1)])
+    graded = enumerate(graded_powers(n_features, degree))
+    return tuple(np.sqrt(factorials[m] / np.prod(factorials[powers], axis=1)) for m, powers in graded)
 
 
 def coefficient_text(value: float) -> str:

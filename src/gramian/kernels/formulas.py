@@ -27,7 +27,7 @@ from gramian.kernels.algebra import Constant, Kernel
 from gramian.kernels.arithmetic import FUNCTION_ULPS, LEAST, SINGLE_TINY, SINGLE_UNIT, TINY, UNIT
 from gramian.kernels.evaluator import Evaluator, Slopes
 from gramian.kernels.facts import Facts, proven, refuted, unknown
-from gramian.kernels.feature_maps import FeatureMap, polynomial_map
+from gramian.kernels.feature_maps import PolynomialFeatureMap, polynomial_map
 
 NUS = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}  # with what Matern kernels are
 SINGLE_ENOUGH = 1e-3  # error of float32 distances up to which eigenvalues tell who is among the largest
@@ -170,23 +170,6 @@ class Linear(Formula):
         graded=True,
     )
 
-    def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
-        """Return the map to the features themselves.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of columns of the rows.
-        **options
-            ``names`` of the features; ``max_features``, the largest number that is not refused.
-
-        Returns
-        -------
-        FeatureMap
-            The identity.
-        """
-        return polynomial_map(n_features, degree=1, gamma=1.0, coef0=0.0, **options)
-
     def diagonal(self, X: Any) -> Any:
         return arithmetic.squared_norms(X)
 
@@ -273,7 +256,7 @@ class Polynomial(Projective):
         # As for x . y: |gamma x . y + coef0| is at most the root of its values at (x, x) and (y, y).
         return Facts(proven(why, "", Linear().validity, Constant(self.coef0).validity), graded=True)
 
-    def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
+    def feature_map(self, n_features: int, **options: Any) -> PolynomialFeatureMap:
         """Return the map to all monomials up to the degree, each times its coefficient.
 
         Parameters
@@ -281,11 +264,11 @@ class Polynomial(Projective):
         n_features : int
             Number of columns of the rows.
         **options
-            ``names`` of the features; ``max_features``, the largest number that is not refused.
+            ``max_features``, the largest number that is not refused.
 
         Returns
         -------
-        gramian.kernels.feature_maps.FeatureMap
+        gramian.kernels.feature_maps.PolynomialFeatureMap
             Maps rows to C(n_features + degree, degree) features.
 
         Examples
@@ -295,8 +278,7 @@ class Polynomial(Projective):
         ('1', 'sqrt(2) f1', 'sqrt(2) f2', 'f1^2', 'sqrt(2) f1 f2', 'f2^2')
         """
         self.check()
-        parameters: dict[str, Any] = {"degree": self.degree, "gamma": self.gamma, "coef0": self.coef0}
-        return polynomial_map(n_features, **parameters, **options)
+        return polynomial_map(n_features, **self.get_params(), **options)
 
     def profile(self, T: Any) -> Any:
         if float(self.degree).is_integer():

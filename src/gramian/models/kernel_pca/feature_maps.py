@@ -114,7 +114,7 @@ class KernelMapper(fitted.Transformer):
 
     def _labels(self, names: Any) -> tuple[str, ...]:
         if names is None:
-            return feature_maps.check_labels(self.n_features_in_, names_of(self))
+            return names_of(self) or feature_maps.default_labels(self.n_features_in_)
         return tuple(map(str, OneToOneFeatureMixin.get_feature_names_out(self, names)))
 
     def _rows(self, X: Any, **options: Any) -> Rows:
@@ -155,7 +155,7 @@ class PolynomialMap(Saved, PolynomialMapAttributes):
     Parameters
     ----------
     degree : int, default=3
-        From 1 to 1000.
+        From 1 to 170.
     gamma : float or None, default=None
         Positive; None means ``1 / n_features``.
     coef0 : float, default=1
@@ -222,7 +222,6 @@ class RandomFourierMapAttributes(KernelMapper):
     gamma_: Annotated[FloatArray, "d"]
     origin_: Annotated[FloatArray, "d"]
     frequencies_: Annotated[FloatArray, "_ d"]
-    _offset: Annotated[float | None, ""]
     _orthogonal: bool
 
 
@@ -234,12 +233,11 @@ class RandomFourierMap(Saved, RandomFourierMapAttributes):
     Parameters
     ----------
     n_components : int, default=100
-        Number of features, preferably even: pairs of cosine and sine. The error is proportional to
-        ``1 / sqrt(n_components)``.
-    sigma : float, array-like of shape (n_features,) or None, default=None
-        Width of the kernel in units of the data, or one width a column.
+        Number of features, in pairs of cosine and sine: of an odd number, one more. The error is
+        proportional to ``1 / sqrt(n_components)``.
     gamma : float, array-like of shape (n_features,) or None, default=None
-        The same as a factor, 1 / (2 sigma^2); with neither, ``1 / n_features``.
+        Factor of the kernel, 1 / (2 sigma^2) for the width sigma; one, or one a column. None means
+        ``1 / n_features``.
     orthogonal : bool, default=True
         Frequencies orthogonal in groups of n_features, which lowers the error; otherwise independent.
     random_state : int, RandomState, Generator or None, default=0
@@ -272,14 +270,13 @@ class RandomFourierMap(Saved, RandomFourierMapAttributes):
     >>> import numpy as np
     >>> from gramian import RandomFourierMap
     >>> X = np.random.default_rng(0).standard_normal((100, 20))
-    >>> mapper = RandomFourierMap(n_components=2000, sigma=5.0, random_state=0).fit(X)
+    >>> mapper = RandomFourierMap(n_components=2000, gamma=0.02, random_state=0).fit(X)
     >>> mapper.kernel_error_.maximum < 0.1
     True
     """
 
     n_components: int = 100
     _: KW_ONLY
-    sigma: Annotated[npt.ArrayLike | None, "d"] = None
     gamma: Annotated[npt.ArrayLike | None, "d"] = None
     orthogonal: bool = True
     random_state: Seed = 0
@@ -297,9 +294,9 @@ class RandomFourierMap(Saved, RandomFourierMapAttributes):
         rng = inputs.generators(options.pop("random_state"))[0]
         result = feature_maps.fourier_map(rows.shape[1], rng=rng, origin=origin, **options)
         self.gamma_, self.origin_, self.frequencies_ = result.gamma, origin, result.frequencies
-        self._offset, self._orthogonal = result.offset, bool(self.orthogonal)
+        self._orthogonal = bool(self.orthogonal)
 
     def _map(self, labels: tuple[str, ...]) -> feature_maps.FourierFeatureMap:
         return feature_maps.FourierFeatureMap(
-            labels, self.frequencies_, self.gamma_, self._offset, self._orthogonal, self.origin_
+            labels, self.frequencies_, self.gamma_, self._orthogonal, self.origin_
         )
