@@ -26,7 +26,6 @@ RULES = (
     "gavish-donoho",
     "mle",
     "cv",
-    "elbow",
     "broken-stick",
     "kaiser",
 )

@@ -24,7 +24,7 @@ def planted(n=200, d=30, k=3, seed=0, strength=4.0):
 def test_every_rule_is_there_in_order():
     result = choose_components(planted(), random_state=0)
     assert list(result) == list(RULES)
-    assert len(result) == 9
+    assert len(result) == 8
     assert [result[rule].number for rule in FITTING] == [3] * 5
     with pytest.raises(KeyError, match="nobody"):
         result["nobody"]
@@ -69,7 +69,7 @@ def test_rules_that_cannot_work_say_why_and_do_not_hide_the_others():
     assert result["parallel"].number is None
     assert "X is sparse. Pass X.toarray()" in result["parallel"].sentence
     raw = choose_components(PCA(center=False), planted(), random_state=0)
-    for rule in ("parallel", "mle", "kaiser", "broken-stick", "elbow"):
+    for rule in ("parallel", "mle", "kaiser", "broken-stick"):
         assert raw[rule].number is None
         assert "needs center=True" in raw[rule].sentence
     assert raw["gavish-donoho"].number in (3, 4)
@@ -101,8 +101,6 @@ def test_a_model_with_a_part_of_the_spectrum_says_what_it_can():
     assert model.spectrum_.rest.size == 0
     result = choose_components(model, fraction=0.999999)
     assert "6 of 700 eigenvalues known" in str(result)
-    assert result["elbow"].number is None
-    assert "6 of 700 eigenvalues are known" in result["elbow"].sentence
     for rule in ("gavish-donoho", "mle"):
         assert (result[rule].number, result[rule].at_least) == (3, False)
         assert "by the trace" in result[rule].sentence

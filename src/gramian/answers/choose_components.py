@@ -144,7 +144,7 @@ def choose_components(
     ----------
     Horn (1965); Buja and Eyuboglu (1992) for "parallel"; Joergensen and Hansen (2012), Model selection for
     Gaussian kernel PCA denoising, for kernels. Hong, Sheng, Dobriban (2020) for "sign-flip". Gavish and
-    Donoho (2014). Minka (2000) for "mle". Owen and Perry (2009) for "cv". Zhu and Ghodsi (2006) for "elbow".
+    Donoho (2014). Minka (2000) for "mle". Owen and Perry (2009) for "cv".
     Frontier (1976) for "broken-stick". Kaiser (1960).
 
     Examples

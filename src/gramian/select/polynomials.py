@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy.linalg import helmert
 
-from gramian.core.arrays import as_float64
 from gramian.core.checks import slices
 from gramian.core.records import FloatArray, IntArray
-from gramian.errors import DataError
 from gramian.kernels.feature_maps import count_monomials, exponents, graded_blocks
-from gramian.tables.rows import Block, Rows
 
 BLOCK_BYTES = 16 << 20
 
@@ -128,7 +123,7 @@ class Monomials:
         return np.concatenate(columns, axis=1)
 
 
-def triangle(values: FloatArray, monomials: Monomials, counts: FloatArray | float = 1.0) -> FloatArray:
+def triangle(values: FloatArray, monomials: Monomials) -> FloatArray:
     """Return R of shape (m, m) with ``|R @ a|`` the norm of the values of ``a`` on the rows.
 
     Householder QR of the monomials in blocks of rows: unlike their moment matrix it keeps the small singular
@@ -138,14 +133,12 @@ def triangle(values: FloatArray, monomials: Monomials, counts: FloatArray | floa
     ----------
     values : ndarray of shape (n, d)
     monomials : Monomials
-    counts : float or ndarray of shape (n,)
-        How often each row counts.
     """
-    m, each = len(monomials), np.sqrt(np.broadcast_to(counts, len(values)))[:, None]
+    m = len(monomials)
     R = np.zeros((0, m))
     for rows in slices(len(values), max(4 * m, BLOCK_BYTES // (8 * m))):
         features = np.concatenate(list(graded_blocks(values[rows], monomials.degree)), axis=1)
-        R = reduced(np.concatenate([R, features * each[rows]]))
+        R = reduced(np.concatenate([R, features]))
     padded = np.zeros((m, m))
     padded[: len(R)] = R
     return padded
@@ -161,21 +154,18 @@ def term_order(powers: IntArray) -> IntArray:
     return np.lexsort((np.arange(len(powers)), -powers.sum(axis=1)))
 
 
-# ---- The rows that laws are looked for in: all of them, or few with the same means and products
+# ---- The rows that laws are looked for in
 
 FOLDS = 5
-DRAWN = 40  # rows for each column that tell how near to vanishing unrelated columns come
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows with how often each counts.
+    """Rows, different from each other.
 
     Attributes
     ----------
-    values : ndarray of shape (m, d)
-    counts : ndarray of shape (m,)
-        1 where they are the rows; where they stand for n others they sum up to n.
+    values : ndarray of shape (n, d)
     parts : list of ndarray of int
         Which are held out together.
     largest : ndarray of shape (d,)
@@ -183,117 +173,30 @@ class Points:
     """
 
     values: FloatArray
-    counts: FloatArray
     parts: list[IntArray]
     largest: FloatArray
-
-    @cached_property
-    def n(self) -> int:
-        """Number of rows that they stand for."""
-        return round(float(self.counts.sum()))
 
     def columns(self, some: slice) -> Points:
         """Return some columns."""
         return replace(self, values=self.values[:, some], largest=self.largest[some])
 
     def shuffled(self, rng: np.random.Generator) -> Points:
-        """Return the columns without what they have to do with each other.
-
-        Those that stand for others are drawn: products of many shuffled rows sum up to those of normal ones.
-        """
-        if len(self.values) == self.n:
-            return replace(self, values=rng.permuted(self.values, axis=0))
-        m = min(self.n, DRAWN * (self.values.shape[1] + 1))
-        drawn = rng.standard_normal((m, self.values.shape[1]))
-        drawn = (drawn - drawn.mean(axis=0)) / drawn.std(axis=0)
-        mean = np.average(self.values, axis=0, weights=self.counts)
-        spread = np.sqrt(np.average((self.values - mean) ** 2, axis=0, weights=self.counts))
-        return replace(self, values=mean + spread * drawn, counts=np.full(m, self.n / m), parts=[])
+        """Return the columns without what they have to do with each other."""
+        return replace(self, values=rng.permuted(self.values, axis=0))
 
 
 def points_of(X: FloatArray) -> Points:
-    """Return rows that count once each.
+    """Return rows in random parts.
 
     Examples
     --------
-    >>> points_of(np.arange(12.0).reshape(6, 2)).n
-    6
+    >>> len(points_of(np.arange(12.0).reshape(6, 2)).parts)
+    5
     """
     # Shuffled, so that sorted or periodic rows do not fall into parts of their own.
     order = np.random.default_rng(0).permutation(len(X))
     folds = [np.sort(fold) for fold in np.array_split(order, FOLDS)]
-    return Points(X, np.ones(len(X)), folds, np.abs(X).max(axis=0))
-
-
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Count and mean of rows, and the triangle R with R.T R their sum of products about the mean."""
-
-    count: int
-    mean: FloatArray
-    triangle: FloatArray
-
-    def __add__(self, other: _Sums) -> _Sums:
-        n, gap = self.count + other.count, other.mean - self.mean
-        if not self.count or not other.count:
-            return self if self.count else other
-        between = np.sqrt(self.count / n * other.count) * gap
-        merged = reduced(np.concatenate([self.triangle, other.triangle, between[None]]))
-        return _Sums(n, self.mean + gap * (other.count / n), merged)
-
-
-def stand_ins(rows: Rows, most: int) -> tuple[Points, int]:
-    """Return few points with the means and products that rows have, held-out parts apart, from one pass.
-
-    Polynomials of degree 1 cannot tell them from the rows. Triangles are merged instead of sums of products,
-    which would lose half of the digits. Beside them how many rows are different, counted up to ``most``.
-
-    Raises
-    ------
-    DataError
-        For NaN and infinity.
-    """
-    # Equal rows have equal sums, whichever block they are in.
-    factors = np.random.default_rng(0).uniform(1, 2, rows.shape[1])
-
-    def measured(block: Block) -> tuple[list[_Sums], FloatArray, FloatArray]:
-        X = np.ascontiguousarray(as_float64(block.dense))
-        order = np.random.default_rng(block.rows.start).permutation(len(X))
-        sums = []
-        for k in range(FOLDS):
-            some = X[(order + block.rows.start) % FOLDS == k]
-            mean = (some / max(len(some), 1)).sum(axis=0)
-            mean += (some - mean).sum(axis=0) / max(len(some), 1)
-            sums.append(_Sums(len(some), mean, reduced(some - mean)))
-        return sums, np.unique((X * factors).sum(axis=1))[:most], np.abs(X).max(axis=0)
-
-    def merged(a: Any, b: Any) -> Any:
-        result = np.unique(np.concatenate([a[1], b[1]]))[:most]
-        return (
-            [first + other for first, other in zip(a[0], b[0], strict=True)],
-            result,
-            np.maximum(a[2], b[2]),
-        )
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        block = max(4096, 2 * FOLDS * rows.shape[1])
-        sums, keys, largest = rows.reduce(measured, merged, block)
-    if not all(np.isfinite(each.triangle).all() for each in sums):
-        rows.require_finite()
-        raise DataError(
-            "The columns vary by more than float64 can represent. Divide them by a power of ten first."
-        )
-    values: list[FloatArray] = []
-    counts: list[FloatArray] = []
-    indices: list[IntArray] = []
-    for each in sums:
-        k = len(each.triangle) + 1 if each.count else 0
-        # Orthonormal columns that sum up to 0.
-        spread = np.sqrt(k / max(each.count, 1)) * (helmert(k).T @ each.triangle if k else each.triangle[:0])
-        indices.append(np.arange(k) + sum(len(before) for before in counts))
-        values.append(each.mean + spread)
-        counts.append(np.full(k, each.count / max(k, 1)))
-    return Points(np.concatenate(values), np.concatenate(counts), indices, largest), len(keys)
+    return Points(X, folds, np.abs(X).max(axis=0))
 
 
 # ---- Coordinates in which monomials neither overflow nor cancel, and those in which equations are written
@@ -345,13 +248,13 @@ def frame_of(points: Points, degree: int, eps: float) -> Frame:
     eps : float
         Relative rounding of the numbers: 2^-52, or 2^-23 where they came as float32.
     """
-    top, counts = points.largest, points.counts
+    top = points.largest
     power = np.exp2(np.floor(np.log2(np.where(top > 0, top, 1.0))))
     Y = points.values / power
-    centre = np.average(Y, axis=0, weights=counts)
+    centre = Y.mean(axis=0)
     # The rounding of the sum would make a constant column look as if it varied.
-    centre += np.average(Y - centre, axis=0, weights=counts)
-    spread = np.sqrt(np.average((Y - centre) ** 2, axis=0, weights=counts))
+    centre += (Y - centre).mean(axis=0)
+    spread = np.sqrt(((Y - centre) ** 2).mean(axis=0))
     constant = spread <= eps * np.abs(Y).max(axis=0)
     centre = np.where(constant, np.median(Y, axis=0), centre)
     spread = np.where(constant, np.where(top > 0, np.abs(centre), 1.0), spread)

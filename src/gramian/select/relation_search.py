@@ -86,19 +86,19 @@ class Evidence:
 def evidence_of(U: Points, degree: int, rounding: FloatArray, shuffles: int) -> Evidence:
     monomials = Monomials(U.values.shape[1], degree)
     rng = np.random.default_rng(0)
-    folds = [triangle(U.values[fold], monomials, U.counts[fold]) for fold in U.parts]
+    folds = [triangle(U.values[fold], monomials) for fold in U.parts]
     whole = reduced(np.concatenate(folds))
-    shuffled = [triangle(V.values, monomials, V.counts) for V in (U.shuffled(rng) for _ in range(shuffles))]
+    shuffled = [triangle(U.shuffled(rng).values, monomials) for _ in range(shuffles)]
     return Evidence(monomials, whole, folds, shuffled, rounding)
 
 
 def features_of(evidence: Evidence, V: Points) -> Features:
     monomials = evidence.monomials
-    values = triangle(V.values, monomials, V.counts)
+    values = triangle(V.values, monomials)
     ones = np.ones_like(evidence.rounding)
     slopes = reduced(monomials.gradients(values, ones))
     rounding = reduced(monomials.gradients(values, evidence.rounding))
-    return Features(values, slopes, rounding, V.n, len(monomials))
+    return Features(values, slopes, rounding, len(V.values), len(monomials))
 
 
 def basis_of(columns: FloatArray, slack: float) -> FloatArray:
@@ -756,13 +756,11 @@ class Refined:
 class _Terms:
     """Values and then partial derivatives of the terms on the rows, shape (1 + d, n, s).
 
-    With them how often each row counts, by the root of which all is multiplied, the rounding of each feature,
-    and how many terms there were to choose from.
+    With them the rounding of each feature, and how many terms there were to choose from.
     """
 
     powers: IntArray
     facts: FloatArray
-    counts: FloatArray
     rounding: FloatArray
     n_monomials: int
 
@@ -778,12 +776,12 @@ class _Terms:
         return replace(self, powers=self.powers[terms], facts=self.facts[:, :, terms])
 
     def rows(self, chosen: IntArray) -> _Terms:
-        return replace(self, facts=self.facts[:, chosen], counts=self.counts[chosen])
+        return replace(self, facts=self.facts[:, chosen])
 
     def weights(self, vector: FloatArray) -> FloatArray:
         """Return one over the gradient's length in every row, so that rows weigh as their distance."""
-        squares = np.sum((self.slopes @ vector) ** 2, axis=0) / self.counts
-        typical = float(np.average(squares, weights=self.counts))
+        squares = np.sum((self.slopes @ vector) ** 2, axis=0)
+        typical = float(squares.mean())
         least = LEAST_SLOPE**2 * typical if typical else 1.0
         return np.asarray(1 / np.sqrt(np.maximum(squares, least)))
 
@@ -794,8 +792,8 @@ class _Terms:
         slopes = self.slopes * weights[:, None]
         values, rounding = self.values * weights[:, None], slopes * self.rounding[:, None, None]
         triangles = reduced(values), reduced(slopes.reshape(-1, s)), reduced(rounding.reshape(-1, s))
-        n, constant = round(float(self.counts.sum())), not self.powers[0].any()
-        return Features(*triangles, n, self.n_monomials, first_is_constant=constant)
+        constant = not self.powers[0].any()
+        return Features(*triangles, len(values), self.n_monomials, first_is_constant=constant)
 
 
 def columns(V: FloatArray, powers: IntArray) -> FloatArray:
@@ -836,35 +834,31 @@ def refine(V: Points, powers: IntArray, vector: FloatArray, frame: Frame, n_mono
     Processing 18. K. Kanatani (1994), Statistical bias of conic fitting and renormalization, IEEE
     Transactions on Pattern Analysis and Machine Intelligence 16.
     """
-    terms = _terms(V, powers, frame.rounding, n_monomials)
+    terms, n = _terms(V.values, powers, frame.rounding, n_monomials), len(V.values)
     vector, features = _weighted(terms, vector)
     support, vector = pruned(features, vector)
     terms = terms.part(support)
     vector, _ = _weighted(terms, vector)
     lead = int(term_order(terms.powers)[0])
     vector = vector / vector[lead]
-    every = np.arange(len(V.values))
+    every = np.arange(n)
     whole = _distances(terms, [vector], [every], frame.spread)
     others = [np.setdiff1d(every, fold) for fold in V.parts]
     fitted = [_weighted(terms.rows(rest), vector)[0] for rest in others]
     apart = _distances(terms, fitted, V.parts, frame.spread)
     # Again, because the weights belong to coefficients of another size.
-    triangle = terms.features(vector).values / np.sqrt(V.n)
-    errors = _errors(triangle, vector, lead, V.n)
-    return Refined(
-        terms.powers, vector, errors, lead, whole[0], apart[0], (whole[1], apart[1]), triangle, V.n
-    )
+    triangle = terms.features(vector).values / np.sqrt(n)
+    errors = _errors(triangle, vector, lead, n)
+    return Refined(terms.powers, vector, errors, lead, whole[0], apart[0], (whole[1], apart[1]), triangle, n)
 
 
-def _terms(points: Points, powers: IntArray, rounding: FloatArray, n_monomials: int) -> _Terms:
-    V = points.values
+def _terms(V: FloatArray, powers: IntArray, rounding: FloatArray, n_monomials: int) -> _Terms:
     facts = [columns(V, powers)]
     for k in range(V.shape[1]):
         lower = powers.copy()
         lower[:, k] = np.maximum(lower[:, k] - 1, 0)
         facts.append(columns(V, lower) * powers[:, k])
-    each = np.sqrt(points.counts)[:, None]
-    return _Terms(powers, np.stack(facts) * each, points.counts, rounding, n_monomials)
+    return _Terms(powers, np.stack(facts), rounding, n_monomials)
 
 
 def _weighted(terms: _Terms, vector: FloatArray) -> tuple[FloatArray, Features]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gramian.core.arrays import as_float64, memory_limit_bytes
+from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, check_share, counted, listed
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray, Members
-from gramian.errors import DataError, MemoryLimitError, ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.kernels.feature_maps import count_monomials, monomial_name
-from gramian.select.polynomials import Frame, frame_of, points_of, stand_ins, term_order
+from gramian.select.polynomials import Frame, frame_of, points_of, term_order
 from gramian.select.relation_search import CAP, Refined, columns, search
 from gramian.tables import table
 from gramian.tables.as_rows import as_rows
@@ -121,8 +121,6 @@ class Relations(Tabulated, Members[Relation]):
         The largest noise level that would have been accepted.
     reason : str
         Why the nearest polynomial was not accepted although it is below the limit; otherwise empty.
-    distinct : bool
-        Whether repeated rows were counted once.
 
     Examples
     --------
@@ -142,11 +140,9 @@ class Relations(Tabulated, Members[Relation]):
     nearest: float
     limit: float
     reason: str
-    distinct: bool = True
 
     def _notebook(self) -> Iterator[str | Grid]:
-        what = "distinct rows" if self.distinct else "rows"
-        size = f"{self.n_samples:,} {what} x {counted(self.n_features, 'column')}"
+        size = f"{self.n_samples:,} distinct rows x {counted(self.n_features, 'column')}"
         where = f"up to degree {self.degree} ({self.n_monomials:,} monomials) in {size}"
         if self.relations:
             yield f"{counted(len(self), 'relation')} {where}:"
@@ -180,8 +176,7 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     ----------
     X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
         The same kinds of data as for estimators. Columns without names are called x, y, z, or x1, x2, ...
-        when there are more than three. Repeated rows count once. With ``degree=1`` Dask's collections and
-        files larger than memory take one pass, which counts repeated rows every time.
+        when there are more than three. Repeated rows count once.
     degree : int
         Largest degree of the monomials; C(n_features + degree, degree) of them, at most 500.
     tol : float in (0, 1), optional
@@ -202,7 +197,7 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     ParameterError
         For a degree or a tolerance outside its range, and for more than 500 monomials.
     MemoryLimitError
-        For a degree above 1 with more rows than fit into memory.
+        For more rows than fit into memory.
 
     Notes
     -----
@@ -230,7 +225,7 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     True
     """
     degree = check_integer("degree", degree)
-    rows = _rows(X, degree)
+    rows = as_rows(X, weigh=False, estimator="relations")
     d = rows.shape[1]
     if tol is not None:
         advice = (
@@ -243,16 +238,13 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
         why = f"is too high: {d:,} columns have {count:,} monomials up to it, more than {MOST_MONOMIALS}."
         hint = "Choose fewer columns or a lower degree, or reduce the columns by PCA first."
         raise ParameterError("degree", degree, why, hint)
-    if not rows.free_to_revisit:
-        points, distinct = stand_ins(rows, ROWS_PER_MONOMIAL * count)
-    else:
-        # np.unique sorts them; the order of the rows is of no consequence to the result.
-        points = points_of(np.unique(_dense(rows), axis=0))
-        distinct = points.n
-    if distinct < ROWS_PER_MONOMIAL * count:
-        what = "row" if distinct == rows.shape[0] else "distinct row"
+    # np.unique sorts them; the order of the rows is of no consequence to the result.
+    points = points_of(np.unique(_dense(rows), axis=0))
+    n = len(points.values)
+    if n < ROWS_PER_MONOMIAL * count:
+        what = "row" if n == rows.shape[0] else "distinct row"
         raise DataError(
-            f"{counted(distinct, what)} and {count:,} monomials "
+            f"{counted(n, what)} and {count:,} monomials "
             f"up to degree {degree} of {counted(d, 'column')}: polynomials vanish on so few rows by chance.",
             f"Give at least {ROWS_PER_MONOMIAL * count:,} distinct rows (two per monomial), fewer columns or "
             "a lower degree.",
@@ -263,22 +255,7 @@ def relations(X: Any, degree: int = 2, *, tol: float | None = None) -> Relations
     results = [_relation(r, limit, frame, names, rows) for r, limit in result.relations]
     results.sort(key=lambda r: (int(r.powers.sum(axis=1).max()), len(r.terms), *(-r.powers[::-1]).ravel()))
     reason = result.reason if result.nearest <= result.limit else ""
-    facts = (degree, points.n, d, count, result.nearest, result.limit, reason, rows.free_to_revisit)
-    return Relations(tuple(results), *facts)
-
-
-def _rows(X: Any, degree: int) -> Rows:
-    """Return the rows: in memory, or for equations of degree 1 where they are if they are many."""
-    if degree > 1:
-        try:
-            return as_rows(X, weigh=False, estimator="relations")
-        except MemoryLimitError as error:
-            hint = "degree=1 takes one pass over any number of rows."
-            raise MemoryLimitError(str(error), hint) from error
-    rows = as_rows(X, weigh=False, estimator="relations", check_finite=False, limit=memory_limit_bytes(None))
-    if rows.free_to_revisit:
-        rows.require_finite()
-    return rows
+    return Relations(tuple(results), degree, n, d, count, result.nearest, result.limit, reason)
 
 
 def _relation(refined: Refined, limit: float, frame: Frame, names: tuple[str, ...], rows: Rows) -> Relation:

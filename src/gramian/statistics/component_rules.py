@@ -242,60 +242,6 @@ def broken_stick(scree: Scree) -> ComponentChoice:
     return compared("broken-stick", shares, pieces, names, what, beyond=SLACK, incomplete=not scree.whole)
 
 
-def elbow(scree: Scree) -> ComponentChoice:
-    """Split the scree plot where two normal groups with one variance have the largest likelihood.
-
-    Parameters
-    ----------
-    scree : Scree
-        The whole spectrum is needed.
-
-    Notes
-    -----
-    With means of the first q and of the other p - q eigenvalues and the pooled variance
-    ``(SS_1 + SS_2) / (p - 2)``, the log-likelihood is ``-p/2 log(2 pi variance) - (p - 2)/2``, so the best q
-    has the least sum of squares within the groups. q goes from 1 to p - 1.
-
-    References
-    ----------
-    Zhu and Ghodsi (2006), Automatic dimensionality selection from the scree plot via the use of profile
-    likelihood, section 2.
-
-    Examples
-    --------
-    >>> elbow(Scree(np.array([9.0, 8.0, 1.1, 1.0, 0.9, 0.8]), 20.8, 50, 6, 6)).number
-    2
-    """
-    if not scree.whole:
-        sentence = (
-            f"It needs the whole spectrum, and {scree.known.size} of {scree.size} eigenvalues are known: "
-            "give the data, or a model with n_components=None."
-        )
-        return ComponentChoice("elbow", None, {}, sentence)
-    values, p = scree.known, scree.size
-    if p < 3 or not values[0] > 0:
-        return ComponentChoice("elbow", None, {}, "An elbow needs at least 3 eigenvalues, not all 0.")
-    values = values / values[0]
-    within = _within(values)[:-1] + _within(values[::-1])[::-1][1:]
-    rounding = float(np.finfo(np.float64).eps) * p
-    variance = np.maximum(within, rounding) / (p - 2)
-    likelihood = -p / 2 * np.log(2 * np.pi * variance) - (p - 2) / 2
-    number = int(np.argmax(likelihood)) + 1
-    evidence = numbered(1, {"log_likelihood": likelihood, "eigenvalue": scree.known[:-1]})
-    sentence = (
-        f"The scree plot splits best after {number}: log-likelihood {likelihood[number - 1]:.4g}, eigenvalue "
-        f"{scree.known[number - 1]:.4g} before and {scree.known[number]:.4g} after."
-    )
-    return ComponentChoice("elbow", number, evidence, sentence)
-
-
-def _within(values: FloatArray) -> FloatArray:
-    """Sums of squares about the mean of the first 1, 2, ..., p values."""
-    count = np.arange(1, values.size + 1)
-    squares = np.cumsum(values**2) - np.cumsum(values) ** 2 / count
-    return np.asarray(np.maximum(squares, 0.0))
-
-
 def fraction_rule(scree: Scree, fraction: float) -> ComponentChoice:
     """Keep the fewest components that explain a fraction of the variance.
 
@@ -875,11 +821,6 @@ RULES = {
         "Independent noise; the number that predicts best. It sees half of the data at a time, so it misses "
         "weak components.",
         draws=True,
-    ),
-    "elbow": Rule(
-        "A clear gap in a long spectrum. Never answers 0; one dominant component hides the others.",
-        elbow,
-        of_covariances=True,
     ),
     "broken-stick": Rule(
         "A cautious first look: it has no model of noise, and keeps few components.",

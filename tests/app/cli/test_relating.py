@@ -68,15 +68,6 @@ def test_what_is_wrong_is_said(ring, gramian):
         gramian.refuses(f"relations {ring} {arguments}", code, message)
 
 
-def test_planes_are_found_in_files_larger_than_memory(folder, gramian, monkeypatch):
-    a, b = np.random.default_rng(0).standard_normal((2, 3000))
-    np.save(folder / "plane.npy", np.column_stack([a, b, 2 * a - b + 3]))
-    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "100kB")
-    ran = gramian("relations", folder / "plane.npy", "--degree 1")
-    assert "in 3,000 rows x 3 columns" in ran.out
-    assert "x - 0.5 y - 0.5 z + 1.5 = 0" in ran.out
-
-
 def test_a_figure_of_an_equation(ring, gramian):
     ran = gramian.works(f"relations {ring} -o circle.svg")
     assert "Written: circle.svg" in ran.out

@@ -4,13 +4,11 @@ from itertools import product
 
 import numpy as np
 from numpy.testing import assert_allclose
-from scipy.stats import norm
 
 from gramian.statistics.component_rules import (
     ComponentChoice,
     Scree,
     broken_stick,
-    elbow,
     fraction_rule,
     kaiser,
 )
@@ -34,34 +32,7 @@ SPECTRA = {
 }
 
 
-def profile_likelihood(values, q):
-    """Zhu and Ghodsi (2006), equations 1 to 3, with their pooled variance."""
-    first, second = values[:q], values[q:]
-    s1 = first.var(ddof=1) if q > 1 else 0.0
-    s2 = second.var(ddof=1) if second.size > 1 else 0.0
-    pooled = ((q - 1) * s1 + (values.size - q - 1) * s2) / (values.size - 2)
-    deviation = np.sqrt(pooled)
-    return (
-        norm.logpdf(first, first.mean(), deviation).sum()
-        + norm.logpdf(second, second.mean(), deviation).sum()
-    )
-
-
-def test_kaiser_the_broken_stick_and_the_elbow_are_their_formulas():
-    for name in ["separated", "dominant", "geometric", "deficient"]:
-        values = np.array(SPECTRA[name])
-        values = values / values[0]
-        expected = [profile_likelihood(values, q) for q in range(1, values.size)]
-        choice = elbow(scree(values))
-        if name == "dominant":
-            assert choice.number == 1
-            continue
-        assert choice.number == int(np.argmax(expected)) + 1
-        assert_allclose(choice.evidence["log_likelihood"], expected, rtol=1e-8)
-    assert elbow(scree([5.0] * 4 + [1.0] * 9)).number == 4
-    assert elbow(scree([2.0, 1.0])).number is None
-    assert "at least 3 eigenvalues" in elbow(scree([2.0, 1.0])).sentence
-    assert elbow(scree([0.0] * 5)).number is None
+def test_kaiser_and_the_broken_stick_are_their_formulas():
     for name in SPECTRA:
         values = np.array(SPECTRA[name])
         assert kaiser(scree(values)).number == sum(values > values.mean())
@@ -86,8 +57,6 @@ def test_parts_of_spectra_and_what_does_not_vary():
         assert choice.at_least
         assert choice.answer == "at least 2"
     assert not kaiser(scree([5.0, 1, 1, 1, 1, 1, 1], known=2)).at_least
-    assert elbow(part).number is None
-    assert "2 of 7 eigenvalues are known" in elbow(part).sentence
     nothing = Scree(np.zeros(3), 0.0, 10, 3, 0, degrees=9)
     assert nothing.size == 0
     assert nothing.left.tolist() == [0.0]

@@ -11,7 +11,7 @@ from gramian.errors import DataError, ParameterError
 
 RULES = (
     *("parallel", "sign-flip", "gavish-donoho", "mle", "cv"),
-    *("elbow", "broken-stick", "kaiser", "fraction"),
+    *("broken-stick", "kaiser", "fraction"),
 )
 RULES_OPTION = verb.Option(
     "A,B,..", f"Rules to ask: {', '.join(RULES)}.", "all that apply", suggestions=RULES
@@ -386,7 +386,7 @@ def relations(
         "data": data_facts(data),
         "degree": result.degree,
         "monomials": result.n_monomials,
-        "distinct_rows": result.n_samples if result.distinct else None,
+        "distinct_rows": result.n_samples,
         "relations": [
             payload(relation, *FIELDS) | {"columns": relation.feature_names} for relation in result
         ],
