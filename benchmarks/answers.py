@@ -187,7 +187,11 @@ def simulated_grid(kind: str, rng: np.random.Generator) -> tuple[str, bool]:
     da = xarray.DataArray(values, {"time": t, "lat": lat, "lon": lon}, ("time", "lat", "lon"))
     said = str(gramian.connect.xarray.pca(da, weights="coslat", n_components=6).attrs["headline"])
     together = "not told apart" in said
-    return "together" if together else "one pattern", kind != "grid of noise" or together
+    rises, falls, told = "it rises" in said, "it falls" in said, re.search(r"about ([\d.]+) steps", said)
+    right = told is None or (kind.endswith(("cycle", "pattern")) and abs(float(told[1]) / period - 1) <= 0.1)
+    right &= not (rises or falls) or (kind == "grid with a trend" and rises == (sign > 0))
+    what = "together" if together else "cycle" if told else "one pattern"
+    return f"{what}{' with a trend' * (rises or falls)}", right and (kind != "grid of noise" or together)
 
 
 def of_kinds(count: int) -> None:

@@ -708,6 +708,34 @@ def test_of_proteins_one_quantity_is_analysed_sample_by_sample():
     assert "drop" not in gramian.propose(frame(factors(40, 6), names)).reading
 
 
+def test_a_sheet_of_samples_beside_a_table_of_genes_labels_these(tmp_path):
+    counts = tmp_path / "counts.tsv"
+    counts.write_bytes((STRANGE / "genes.tsv").read_bytes())
+    samples = scan(counts, transpose=True).read().row_names
+    assert "labels_from" not in gramian.propose(counts).reading
+    notes = {
+        f"{name}.csv": [f"{name},{i}" for i, name in enumerate(samples)] for name in samples
+    }  # no groups
+    notes |= {
+        "a.csv": ["s0,x", "s1,y", "s2,x"],
+        "b.txt": ["", "\0"],
+        "c.xlsx": ["no sheet"],
+    }  # others, and none
+    for name, lines in notes.items():
+        (tmp_path / name).write_text("\n".join(["name,dose", *lines]))
+    assert "labels_from" not in gramian.propose(counts).reading
+    rows = [f"{name},{'ab'[i % 2]},{i}" for i, name in enumerate(reversed(samples))]
+    (tmp_path / "scores.csv").write_text("\n".join(["name,treatment,PC1", *rows]))
+    (tmp_path / "sheet.csv").write_text("\n".join(["name,treatment,dose", *rows, "another,a,9"]))
+    found = gramian.propose(counts)
+    assert found.reading["labels_from"] == str(tmp_path / "sheet.csv")
+    assert found[-1].why == f"a table beside it names all {len(samples)} samples, and groups of them"
+    table = scan(counts, **found.reading).read()
+    assert (table.label_name, table.labels[-1], "dose" in table.metadata) == ("treatment", "a", True)
+    chosen = scan(counts, labels_from=tmp_path / "sheet.csv")
+    assert "labels_from" not in gramian.propose(chosen).reading
+
+
 def test_answers_in_words_are_proposed_with_their_order_and_one_column_is_said():
     found = gramian.propose(STRANGE / "survey.csv")
     assert (

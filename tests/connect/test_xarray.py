@@ -396,15 +396,16 @@ def test_values_are_those_of_xeofs():
         assert np.allclose(inverse(ds), fields, rtol=0, atol=1e-8, equal_nan=True)
 
 
-def test_the_headline_says_what_the_first_pattern_is():
+def test_the_headline_says_what_the_first_pattern_and_its_series_are():
     rng, months = np.random.default_rng(0), np.arange(240)
     phase, noise = 2 * np.pi * months[:, None, None] / 12, 0.3 * rng.standard_normal((240, 6, 8))
     time, wave = pd.date_range("2000-01-01", periods=240, freq="MS"), np.sin(np.deg2rad(LON))
     place, blob = "lat=15, lon=90", np.exp(-((LAT[:, None] - 15) ** 2 + (LON - 90) ** 2) / 5000)
-    chance = rng.standard_normal((240, 1, 1))
+    chance, trend = rng.standard_normal((240, 1, 1)), -months[:, None, None] / 40
     ends = r"lat=-?\d+, lon=(90|270) and lat=-?\d+, lon=(270|90)"
     signals = {
-        f"is strongest at {place}": np.sin(phase) * blob,
+        f"is strongest at {place}; at {place} it repeats after about 12 steps": np.sin(phase) * blob,
+        f"is strongest at {place}; at {place} it falls over the whole time": trend * blob,
         "are not told apart by these samples: read them together": 0,
         f"is a contrast between {ends}": chance * wave,
         f"has one sign over 100 % of the cells, strongest at {place}": chance * (2 + blob),
@@ -417,4 +418,6 @@ def test_the_headline_says_what_the_first_pattern_is():
         assert re.fullmatch(rf"PC1.* \(.* of the variance\) {said}\.", ds.attrs["headline"]), ds.attrs[
             "headline"
         ]
+    members = da.expand_dims(member=2).copy()
+    assert "steps" not in pca(members, ("member", "time")).attrs["headline"]
     assert pca(da, center=False).attrs["headline"] == ""

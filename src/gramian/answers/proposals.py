@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.special import ndtri
 
 from gramian.core.checks import check_choice, counted, first_few, percent
 from gramian.core.records import FloatArray, Members
-from gramian.errors import DataError
+from gramian.errors import DataError, GramianError
 from gramian.statistics import imputation, parts
 from gramian.statistics.units import (
     AXIS,
@@ -31,6 +32,7 @@ from gramian.tables.cells import is_number
 from gramian.tables.codes import codes_of
 from gramian.tables.column_features import chance, tokens
 from gramian.tables.long import YEAR
+from gramian.tables.metadata import as_metadata
 from gramian.tables.names import are_variables
 from gramian.tables.preview import WIDEST, Column, Preview
 from gramian.tables.reading import ReadingOptions, one_name
@@ -71,6 +73,8 @@ NEAR = 1e-8  # difference of products of such columns with a vector
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
 MOST_IMPUTING = 8
 MOST_SHOWN, MOST_NAMED = 8, 12  # columns in a question; names of those to leave out in a line
+# Of samples beside a table: their suffixes, how many files are looked at, and bytes of one.
+SHEETS, MOST_SHEETS, LARGEST_SHEET = (".csv", ".tsv", ".txt", ".xlsx"), 20, 1 << 20
 KNOWN = {field.name for field in fields(ReadingOptions)}
 ADDED = ("drop", "na_values", "exclude")  # to what a user chose
 
@@ -87,7 +91,7 @@ class Proposal:
     Attributes
     ----------
     option : str
-        An option of :func:`gramian.scan` ("id", "label", "drop", "missing", "transform",
+        An option of :func:`gramian.scan` ("id", "label", "labels_from", "drop", "missing", "transform",
         "transpose", "pivot", "answers", "na_values", "slips", "exclude"), or a parameter of
         :class:`gramian.PCA` or :class:`gramian.KernelPCA` ("scale", "n_components", "kernel", "gamma").
     value : object
@@ -251,7 +255,7 @@ def propose(data: Any, method: Method = "pca") -> Proposals:
     if isinstance(data, str | os.PathLike):
         data = Scan(data)
     if isinstance(data, Scan):
-        return of_scan(data, method)
+        return with_sheet(of_scan(data, method), data)
     # Rows of a table that was read have their names and labels.
     chosen = ReadingOptions(id="", labels_from="") if isinstance(data, Table) else None
     return proposals(preview_of(data), method, chosen)
@@ -264,6 +268,30 @@ def of_scan(scan: Scan, method: Method, parameters: Mapping[str, Any] | None = N
         return preview_of(replace(scan, **more))
 
     return proposals(preview_of(scan), method, scan.options, parameters or {}, again)
+
+
+def with_sheet(found: Proposals, scan: Scan) -> Proposals:
+    """Return proposals with labels from the sheet of samples in the folder of a table of genes x samples."""
+    read = vars(scan) | found.reading
+    is_file = isinstance(scan.path, str | os.PathLike) and os.path.isfile(scan.path)
+    if not is_file or not read["transpose"] or read["labels_from"] or read["label"]:
+        return found
+    seen, gone = preview_of(scan), (read["id"], *(read["drop"] or ()))
+    columns = () if seen is None else seen.columns
+    samples = [column.name for column in columns if column.sample is not None and column.name not in gone]
+    near = [path for path in sorted(Path(scan.path).parent.glob("*")) if path.suffix in SHEETS]
+    for path in near[:MOST_SHEETS]:
+        with suppress(GramianError, OSError):
+            if path.stat().st_size > LARGEST_SHEET or path.samefile(scan.path):
+                continue
+            sheet = as_metadata(path).keyed(samples)
+            texts = [values for values in sheet.columns.values() if values.dtype.kind != "f"]
+            groups = any(1 < len({*values.tolist()}) <= len(samples) / 2 for values in texts)
+            groups &= "PC1" not in sheet.columns  # scores of an earlier fit
+            if groups and {*samples}.issubset(sheet.row_names or ()):
+                why = f"a table beside it names all {len(samples):,} samples, and groups of them"
+                return replace(found, items=(*found, Proposal("labels_from", str(path), why)))
+    return found
 
 
 def proposals(

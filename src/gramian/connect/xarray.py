@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from gramian.core import checks
 from gramian.core.arrays import as_float64, is_dask, memory_limit_bytes
@@ -35,6 +36,8 @@ SEARCHED = 64  # rows that are searched for NaN at a time
 LATITUDES = ("lat", "lats", "latitude", "latitudes", "nav_lat", "clat", "xlat")
 POLE = 1e-15  # cosine of the latitude
 ONE_SIGN, OPPOSITE = 0.9, 0.5  # share of the area; the other end of a contrast, relative to the first
+# Of a series: samples, p and share of a trend; periods, bins beside a peak of the spectrum, and their share.
+SHORTEST, LEVEL, EXPLAINED, CYCLES, NEAR, REGULAR = 60, 1e-3, 0.3, 4, 2, 0.8
 ERRORS = 2.0  # standard errors between two variances (North and others 1982), for times that remember
 CODES = ("_FillValue", "missing_value")  # attributes of numbers as they are stored
 IMPUTING = ("mean", "em", "iterative")
@@ -557,7 +560,9 @@ def _results(
     result |= _of_components(model, of_scores)
     coordinates = [array.coords.to_dataset() for array in (samples, base)]
     coords = xarray.merge(coordinates, compat="override").coords
-    attrs = {"headline": _headline(model, as_float64(scores), grid)} | _attributes(model, options)
+    attrs = {"headline": _headline(model, as_float64(scores), grid, samples.ndim == 1)} | _attributes(
+        model, options
+    )
     if base.name:
         attrs["variable"] = str(base.name)
     return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
@@ -616,8 +621,8 @@ def _attributes(model: PCA, options: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _headline(model: PCA, scores: FloatArray, grid: _Grid) -> str:
-    """Return where the first pattern is, or which ones are not told apart; "" of weighted rows."""
+def _headline(model: PCA, scores: FloatArray, grid: _Grid, ordered: bool) -> str:
+    """Return where the first pattern is and what its series does, or which ones are not told apart."""
     sample, weight, divisor = model.sampling_, model.feature_weight, model._host_divisor
     if sample is None or not sample.groups:
         return ""
@@ -638,10 +643,34 @@ def _headline(model: PCA, scores: FloatArray, grid: _Grid) -> str:
     same, other = float(area[signed > 0].sum() / area.sum()), int(signed.argmin())
     if same >= ONE_SIGN:
         of = "cells" if (area == area[0]).all() else "area"
-        return f"PC1 ({share}) has one sign over {100 * same:.0f} % of the {of}, strongest at {where}."
-    if -signed[other] >= OPPOSITE * signed[top]:
-        return f"PC1 ({share}) is a contrast between {where} and {grid.place(other)}."
-    return f"PC1 ({share}) is strongest at {where}."
+        is_where = f"has one sign over {100 * same:.0f} % of the {of}, strongest at {where}"
+    elif -signed[other] >= OPPOSITE * signed[top]:
+        is_where = f"is a contrast between {where} and {grid.place(other)}"
+    else:
+        is_where = f"is strongest at {where}"
+    return (
+        f"PC1 ({share}) {is_where}{_series(scores[:, 0] * np.sign(pattern[top]), where) if ordered else ''}."
+    )
+
+
+def _series(x: FloatArray, where: str) -> str:
+    """Return whether a series rises, falls or repeats; "" if it does not by more than what remembers may."""
+    n, order = len(x), np.arange(len(x), dtype=np.float64)
+    if n < SHORTEST or not np.ptp(x) > 0:
+        return ""
+    line = stats.linregress(order, x)
+    rest = x - line.intercept - line.slope * order
+    memory, r2 = _memory(rest), line.rvalue**2
+    freedom = n * (1 - memory) / (1 + memory) - 2
+    t = np.sqrt(r2 * max(freedom, 0.0) / max(1 - r2, np.finfo(float).tiny))
+    if freedom > 1 and r2 >= EXPLAINED and 2 * stats.t.sf(t, freedom) < LEVEL:
+        return f"; at {where} it {'rises' if line.slope > 0 else 'falls'} over the whole time"
+    power = np.abs(np.fft.rfft(rest * np.hanning(n))[1:]) ** 2
+    top = int(power.argmax())
+    near = power[max(0, top - NEAR) : top + NEAR + 1]
+    if top + 1 < CYCLES or near.sum() < REGULAR * power.sum():
+        return ""
+    return f"; at {where} it repeats after about {n / (top + 1):.3g} steps"
 
 
 def _memory(x: FloatArray) -> float:

@@ -132,6 +132,7 @@ def test_of_a_sheet_of_samples_one_column_is_predicted_also_of_counts_with_depth
     (folder / "sheet.csv").write_text(
         "\n".join(["name,dose,cell", *(f"s{i},{'ab'[i % 2]},c{i // 2}" for i in range(8))])
     )
+    assert "proposed labels_from='sheet.csv'" in gramian.works("fit counts.csv").err
     given = "select counts.csv --transpose --transform logcpm --k 1"
     gramian.refuses(given, 2, "needs a label")  # which of two is for the user to say
     assert gramian(f"{given} --labels-from sheet.csv:dose --json").json["data"]["label"] == "dose"

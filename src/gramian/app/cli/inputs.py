@@ -56,7 +56,7 @@ def proposed(
     found : gramian.answers.proposals.Proposals
         Those that were applied.
     """
-    from gramian.answers.proposals import KNOWN, Method, Proposals, of_scan
+    from gramian.answers.proposals import KNOWN, Method, Proposals, of_scan, with_sheet
     from gramian.tables.scan import scan
 
     source: Any = io.BytesIO(sys.stdin.buffer.read()) if data == "-" else data
@@ -67,7 +67,7 @@ def proposed(
     takes = signature(estimator_class(kernel)).parameters
     try:
         with shows_progress(f"looking at {'standard input' if data == '-' else data}"):
-            found = of_scan(looked, method, {"center": True} | values)
+            found = with_sheet(of_scan(looked, method, {"center": True} | values), looked)
     except errors.GramianError:  # reading says it better
         if data == "-":
             source.seek(0)

@@ -84,10 +84,16 @@ def _check_options(values: Mapping[str, Any]) -> None:
             verb.only_for('k="cv"', values, *VALIDATING)
 
 
+def _of_one_label(proposal: Any) -> bool:
+    """Return whether a proposal leaves open which one of several labels is predicted."""
+    return bool(proposal.option != "labels_from")
+
+
 @verb.about(
     check=_check_options,
     doing="selecting",
     needs_label=True,
+    heeds=_of_one_label,
     documented={
         "Filters": "gramian.select.filters:FeatureFilter",
         "Wrappers": "gramian.select.wrappers:SequentialFeatureSelector",
@@ -298,7 +304,7 @@ def _filter_facts(model: Any) -> dict[str, Any]:
     }
 
 
-@verb.about(documented={"": "gramian.select.choose_kernel:choose_kernel"})
+@verb.about(heeds=_of_one_label, documented={"": "gramian.select.choose_kernel:choose_kernel"})
 def choose_kernel(
     data: verb.Data,
     *,
