@@ -25,13 +25,11 @@ REMEDIES = {
     "one-row": "fit again without it",
     "identifier": "Leave",
     "confounded": "Take rows in which they differ",
-    "not-separated": "as a plane",
     "few-rows": "more rows, or fewer components",
     "imputed": "standard errors",
     "row-order": "time, batch or group",
     "ties": "keep one of each",
     "arch": "along the arch",
-    "groups-of-zeros": "presence and absence",
     "size": "of no interest, divide ",
 }
 # What is never said of rows in random order without a trap.

@@ -94,7 +94,6 @@ def kernels() -> Iterator[Case]:
         ("kernel-narrow", "rational quadratic", X, {"kernel": RationalQuadratic(0.03, alpha=3.0)}),
         ("kernel-narrow", "3,000 rows", many, {"kernel": "rbf", "gamma": 30 * of_many}),
         ("kernel-narrow", "15 rows", X[:15], {"kernel": "rbf", "gamma": 50}),
-        ("kernel-wide", "a tenth of the median gamma", X, {"kernel": "rbf", "gamma": 0.05 * gamma}),
         ("kernel-wide", "rbf", X, {"kernel": "rbf", "gamma": 1e-5}),
         ("kernel-wide", "laplacian", X, {"kernel": "laplacian", "gamma": 1e-4}),
         ("kernel-wide", "matern", X, {"kernel": Matern(length_scale=1e3, nu=2.5)}),
@@ -103,8 +102,6 @@ def kernels() -> Iterator[Case]:
         never = ({"kernel-narrow", "kernel-wide"} - {code}).pop()
         mended = KernelPCA(2, **MEDIAN), table
         yield trap(code, f"{name}: {code}", table, KernelPCA(3, **kernel), never=(never,), mended=mended)
-    poly = KernelPCA(2, kernel="poly", gamma=1e-4)
-    yield trap("kernel-wide", "poly of a tiny factor", X, poly, remedy="Use PCA, or a larger gamma")
     for name, kernel in {
         "rbf": MEDIAN,
         "laplacian": {"kernel": "laplacian", "gamma": "median"},
@@ -134,9 +131,6 @@ def chance() -> Iterator[Case]:
         ("zero-inflated", g.poisson(3, (150, 12)) * (g.random((150, 12)) < 0.4) * 1.0, UNIT),
     ):
         yield trap("no-signal", f"chance: {name}", X, model, never=never)
-    plane = g.standard_normal((120, 7)) * [9, 3, 2.95, 1, 1, 1, 1]
-    yield trap("not-separated", "PC2 and PC3 alike", plane @ np.linalg.qr(g.standard_normal((7, 7)))[0])
-    yield trap("not-separated", "four alike", g.standard_normal((80, 8)) * [4, 4, 4, 4, 1, 1, 1, 1], PCA(3))
 
 
 def rows() -> Iterator[Case]:
@@ -253,25 +247,13 @@ def gradients() -> Iterator[Case]:
 
 
 def copies() -> Iterator[Case]:
-    g, code = rng(208), "groups-of-zeros"
-    half = np.arange(20) < 10
-    kinds = g.random((150, 1)) < 0.5
-    sides = np.sign(g.standard_normal((200, 1)))
-    there = g.random((200, 30)) < 0.5 + 0.4 * sides * np.sign(g.standard_normal(30))
-    seen = g.random((300, 40)) < 0.15 + 0.8 * g.beta(1.2, 1.2, (300, 1))
-    for name, X in {
-        "two communities": g.poisson(6, (150, 20)) * np.where(kinds, half, ~half) * 1.0,
-        "genes that were not seen": np.log1p(g.poisson(np.exp(g.normal(1.2, 0.4, 40)), (300, 40)) * seen),
-        "presence": there * 1.0,
-        "presence and amounts": there * g.lognormal(2, 0.15, there.shape),
-    }.items():
-        yield trap(code, name, X)
+    g = rng(208)
     X = some(g, 20, 6)
     yield trap(
         "ties", "each row 8 times, shuffled", g.permutation(np.repeat(X, 8, axis=0)), mended=(PLAIN, X)
     )
-    yield trap("ties", "3,000 rows, each thrice", np.repeat(some(g, 1000, 6), 3, axis=0))
-    yield trap("ties", "10 kinds of 5,000 rows", some(g, 10, 4)[g.integers(0, 10, 5000)])
+    yield trap("ties", "1,500 rows, each thrice", np.repeat(some(g, 500, 6), 3, axis=0))
+    yield trap("ties", "10 kinds of 2,000 rows", some(g, 10, 4)[g.integers(0, 10, 2000)])
     for name, share, columns, how, must in (
         ("26 % missing, iterative", 0.26, slice(None), "iterative", "imputed"),
         ("30 % missing, means", 0.3, slice(None), "mean", "imputed"),

@@ -66,12 +66,6 @@ def widths() -> Iterator[Case]:
 
 
 def sample() -> Iterator[Case]:
-    g = rng(6)
-    turn = np.linalg.qr(g.standard_normal((6, 6)))[0]
-    plane = g.standard_normal((150, 6)) * [5, 4.9, 1, 1, 1, 1] @ turn
-    yield Case("two equal components", plane, PCA(2), "not-separated")
-    disc = g.standard_normal((80, 3)) * [4.2, 4.0, 1.0] @ np.linalg.qr(g.standard_normal((3, 3)))[0]
-    yield Case("a disc in space", disc, PCA(3), "not-separated")
     g = rng(20)
     for name, X in {
         "normal, 100 x 5": g.standard_normal((100, 5)),
@@ -146,13 +140,6 @@ def shapes() -> Iterator[Case]:
     for n, species, noise in ((60, 12, 0.0), (150, 20, 0.02), (80, 30, 0.05), (400, 10, 0.03)):
         yield Case(f"a gradient, {n} x {species}", gradient(n, species, 39, noise), PCA(2), "arch")
     g = rng(40)
-    counts = np.exp(factors(200, 30, 2, 41, strength=0.5))
-    caught = counts * (g.uniform(size=counts.shape) < 0.5 + 0.45 * np.sign(g.standard_normal((200, 1))))
-    yield Case("entries that were not caught, logarithms", np.log1p(caught), PCA(2), "groups-of-zeros")
-    blocks = np.zeros((90, 12))
-    blocks[:45, :6] = 3 + 0.5 * g.standard_normal((45, 6))
-    blocks[45:, 6:] = 3 + 0.5 * g.standard_normal((45, 6))
-    yield Case("two groups with other columns zero", blocks, PCA(2), "groups-of-zeros")
     body = 3 + 0.3 * g.standard_normal((100, 1)) + 0.05 * g.standard_normal((100, 6))
     yield Case("logarithms of body parts", body, PCA(2), "size")
     depth = g.poisson(np.exp(g.normal(3, 0.8, (120, 1)) + g.normal(0, 0.2, 25)))

@@ -174,13 +174,10 @@ def diagnosis_of(model: Any, table: Any = None) -> Diagnosis | None:
 
 
 def serious_and_notes(diagnosis: Diagnosis | None) -> tuple[list[str], list[str]]:
-    """Return what stands above the numbers of a fit, and what stands below them.
-
-    What the rows do not separate is said by the sentence on the sample.
-    """
+    """Return what stands above the numbers of a fit, and what stands below them."""
     if diagnosis is None:
         return [], []
-    notes = [finding.line() for finding in diagnosis.notes if finding.code != "not-separated"]
+    notes = [finding.line() for finding in diagnosis.notes]
     more = [] if diagnosis.looked_at_rows else [ONLY_MODEL]
     return [finding.line() for finding in diagnosis.serious], [*notes, *more]
 

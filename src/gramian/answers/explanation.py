@@ -64,7 +64,7 @@ class Explanation(Tabulated):
         Quantiles .05, .5 and .95 of the other rows; of groups their mean, and the confidence interval (95 %)
         of the difference of the means.
     contributions : ndarray of shape (d,)
-        Signed; NaN for groups of a KernelPCA.
+        Signed.
     p_adjusted : ndarray of shape (d,) or None
         Of groups: Welch's t test of each column, adjusted for their number (Benjamini and Hochberg).
     causes : tuple of Cause
@@ -115,8 +115,6 @@ class Explanation(Tabulated):
         if not count:
             return f"The means of {sizes} differ in no column by more than chance."
         sentence = f"The means of {sizes} differ in {count} of {counted(len(self.columns), 'column')}"
-        if not np.isfinite(self.value):
-            return f"{sentence}."
         return f"{sentence}; along the direction that separates them best{self._leading()}."
 
     def _leading(self, before: str = ",") -> str:
@@ -149,8 +147,7 @@ class Explanation(Tabulated):
         yield Grid(heads, lines, formats)
         if rest := len(self.columns) - count:
             left = float(self.contributions[count:].sum())
-            contribute = f" contribute {number(left)} together" if np.isfinite(left) else " are not shown"
-            yield f"{counted(rest, 'further column')}{contribute}."
+            yield f"{counted(rest, 'further column')} contribute {number(left)} together."
         yield from self.notes
 
     def table(self) -> dict[str, Any]:
@@ -234,6 +231,9 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None) -> Ex
     if chosen.sum() == 1 and versus is None:
         watch = monitor_of(fitted, X)
         return _explained_row(watch, watch.statistics(X, rows="auto").columns, data, near[0], far, notes)
+    if kind_of(fitted) is not ModelKind.PCA:
+        problem = "is a KernelPCA, whose columns have no contributions to the difference of groups"
+        raise ParameterError("model", allowed=problem, hint="Explain a single row, or the groups by a PCA.")
     return _explained_groups(fitted, data, near, far, notes)
 
 
@@ -386,14 +386,8 @@ def _explained_groups(
     far: npt.NDArray[np.intp],
     notes: list[str],
 ) -> Explanation:
-    names, d = column_names(model), data.shape[1]
     first, second = _numbers(data, near), _numbers(data, far)
-    value, contributions = np.nan, np.full(d, np.nan)
-    if kind_of(model) is ModelKind.PCA:
-        contributions = _along(model, first, second)
-        value = float(contributions.sum())
-    else:
-        notes = [*notes, "The columns of a kernel PCA have no contributions to its scores: they are tested."]
+    contributions = _along(model, first, second)
     with np.errstate(invalid="ignore", divide="ignore"):
         test = stats.ttest_ind(first, second, axis=0, equal_var=False, nan_policy="omit")
         interval = test.confidence_interval(0.95)
@@ -402,9 +396,9 @@ def _explained_groups(
     means = [np.nanmean(group, axis=0) for group in (first, second)]
     typical = np.stack([means[1], np.asarray(interval.low), np.asarray(interval.high)], axis=1)
     return _sorted(
-        *(names, np.abs(contributions) if np.isfinite(value) else -p, data, (near, far)),
+        *(column_names(model), np.abs(contributions), data, (near, far)),
         statistic="difference",
-        value=value,
+        value=float(contributions.sum()),
         limit=np.nan,
         values=means[0],
         typical=typical,

@@ -26,7 +26,6 @@ from gramian.statistics import findings as of_models
 from gramian.statistics.associations import curve
 from gramian.statistics.components import column_names, component_names, kind_of, names_of, shares_of
 from gramian.statistics.findings import FEWEST, Finding
-from gramian.statistics.sampling import named_group, sampling_of
 from gramian.statistics.units import unit_difference
 from gramian.tables.labels import as_variable, has_label
 from gramian.tables.preview import of_array
@@ -39,18 +38,13 @@ LEADING, SHARE = 5, 0.05  # components that are looked at: those with such a sha
 ORDERED_ROWS = 20  # from which scores say something about the order of rows
 LEVEL = 0.01  # of a test
 
-# kernel-wide: variance of a kernel below which it is compared with PCA; the largest angle in degrees; the
-# argument of a polynomial relative to its constant
-NEARLY, ANGLE, CURVED = 0.12, 2.5, 0.1
 # no-signal: entries of the table, permutations of its columns, deviations of the largest shuffled eigenvalue
 ENOUGH, PERMUTATIONS, ABOVE_NULL = 20_000, 29, 2.8
 SEVERAL, TAME = 10, 6.0  # columns and their mean fourth moment, for which Tracy and Widom's law is used
 TRACY_WIDOM, CLEARLY = 2.02, 1.15  # its quantile of 99 %; factor above which nothing is shuffled
 # one-row, row-order, ties, imputed
 HALF, ORDERED, STEP, DIFFERENT, IMPUTED = 0.5, 0.4, 0.25, 0.5, 0.2
-EQUAL_PAIRS = 10  # in a sample, from which the number of different rows is estimated
-# groups-of-zeros, identifier: correlation with the pattern of zeros, with a column
-ZEROS, FOLLOWS = 0.7, 0.9
+FOLLOWS = 0.9  # correlation of a component with a column of identifiers, or with the sums of few rows
 # size: deviation of the correlations with PC1 over their mean, and its least share
 EVEN, SIZE_SHARE = 0.35, 0.3
 COUNTED, FEW_DEPTHS = 100, 6  # largest whole number, and rows, from which sums of counts are looked at
@@ -178,20 +172,13 @@ def symmetric(e: Evidence) -> Iterator[Finding]:
         return
     if not np.allclose(V, V.T, 1e-6, 1e-9 * np.abs(V).max()):
         return
-    diagonal, what = np.diagonal(V), "similarities"
-    if (diagonal == 0.0).all() and (V >= 0.0).all():
-        what = "distances"
-    elif np.allclose(diagonal, 1.0) and np.abs(V).max() < 1.0 + 1e-9:
-        what = "correlations"
-    instead = 'kernel="precomputed", center=False has the eigenvectors of this matrix'
-    if what == "distances":
-        instead = '-D**2 / 2 with kernel="precomputed" is classical scaling'
     yield Finding(
         *("symmetric", "serious"),
-        f"The table is symmetric, as a matrix of {what} between {e.n:,} things is: its rows are no "
-        "observations, and these are not the components of the data behind it.",
-        f"Fit the rows of which it was computed. Without them, {instead}.",
-        {"rows": e.n, "matrix": what},
+        f"The table is symmetric, as a matrix of correlations or distances between {e.n:,} things is: its "
+        "rows are no observations, and these are not the components of the data behind it.",
+        'Fit the rows of which it was computed. Without them, kernel="precomputed", center=False has the '
+        "eigenvectors of this matrix; of distances take -D**2 / 2 and center=True (classical scaling).",
+        {"rows": e.n},
     )
 
 
@@ -211,27 +198,6 @@ def identifier(e: Evidence) -> Iterator[Finding]:
                 LEAVE_OUT,
                 {"column": e.names[j], "role": role.role, "component": followed[0] + 1 if followed else None},
             )
-
-
-def zeros(e: Evidence) -> Iterator[Finding]:
-    """Find a component that is which entries are zero; that of genotypes is no absence."""
-    if e.kernel or e.alike or e.genotypes or len(e.values) < FEWEST or e.d < 2:
-        return
-    Z = (e.values[:, evenly(e.values.shape[1], FEWEST_ROWS)] == 0).astype(np.float64)
-    if not 0.1 <= Z.mean() <= 0.99:
-        return
-    Z -= Z.mean(axis=0)
-    pattern = Z @ np.linalg.eigh(Z.T @ Z)[1][:, -1]
-    for i in e.leading[:2]:
-        r = abs(float(correlations(pattern, e.scores[:, [i]])[0]))
-        if r > ZEROS:
-            yield Finding(
-                *("groups-of-zeros", "note"),
-                f"{e.name(i)} is which entries are zero: it correlates {r:.2f} with their pattern.",
-                "Read it as presence and absence, or look at the entries above zero alone.",
-                {"component": i + 1, "correlation": r},
-            )
-            return
 
 
 def size(e: Evidence) -> Iterator[Finding]:
@@ -279,30 +245,12 @@ def kernel_width(e: Evidence) -> Iterator[Finding]:
     rows, kernel = e.values, e.model.kernel_
     if (divisor := getattr(e.model, "scale_", None)) is not None:
         rows = (rows - as_float64(e.model.mean_)) / as_float64(divisor)
-    identity = linear = False
+    identity = False
     if len(rows) >= FEWEST and kernel.facts.unit_diagonal:
         squares = np.tril(as_float64(kernel.gram(rows)), -1) ** 2
         # The effective rank of the matrix of all rows, n / (1 + (n - 1) mean k^2), is above n / 2.
         identity = (e.n - 1) * float(squares.sum()) < len(rows) * (len(rows) - 1) / 2
-        linear = not identity and _as_pca(e, rows)
-    elif len(rows) >= FEWEST and type(kernel).__name__ in ("Polynomial", "Sigmoid") and kernel.coef0:
-        sizes = ((rows - rows.mean(axis=0)) ** 2).sum(axis=1)
-        linear = float(sizes.mean()) * abs(kernel.gamma / kernel.coef0) < CURVED
-    yield from of_models.width_findings(e.model, rows, identity, linear)
-
-
-def _as_pca(e: Evidence, rows: FloatArray) -> bool:
-    """Return whether the leading scores of a kernel of nearly equal values span the space of those of PCA."""
-    first = float(e.shares[0]) if e.shares is not None and e.k else 0.0
-    if not first or float(e.model.explained_variance_[0]) > first * NEARLY:
-        return False
-    C, k = rows - rows.mean(axis=0), len(e.leading)
-    dual = len(C) < C.shape[1]
-    vectors = np.linalg.eigh(C @ C.T if dual else C.T @ C)[1][:, ::-1][:, :k]
-    P = vectors if dual else C @ vectors
-    S = e.scores[:, :k] - e.scores[:, :k].mean(axis=0)
-    cosines = np.linalg.svd(np.linalg.qr(P)[0].T @ np.linalg.qr(S)[0], compute_uv=False)
-    return bool(cosines.min() >= np.cos(np.radians(ANGLE)))
+    yield from of_models.width_findings(e.model, rows, identity)
 
 
 # ------------------------------------------------------------------ the sample
@@ -361,22 +309,6 @@ def _tracy_widom(n: int, p: int) -> tuple[float, float]:
     a, b = np.sqrt(n - 1.5), np.sqrt(p - 0.5)
     spread = (a + b) * (1 / a + 1 / b) ** (1 / 3)
     return (a + b) ** 2 / n - 1.21 * spread / n, ((a + b) ** 2 + TRACY_WIDOM * spread) / n
-
-
-def not_separated(e: Evidence) -> Iterator[Finding]:
-    """Find components whose single directions the sample does not determine."""
-    sample = None if e.kernel else sampling_of(e.model)
-    groups = [] if sample is None else sample.groups
-    for group in groups:
-        last = group.stop == len(sample.variances) and sample.next_separated is False  # type: ignore[union-attr]
-        if len(group) > 1 or last:
-            yield Finding(
-                *("not-separated", "note"),
-                f"{named_group(group, last)} cannot be told apart by {counted(e.n, 'row')}.",
-                "Read them together, as a plane or a space, or take more rows.",
-                {"components": [j + 1 for j in group]},
-            )
-            return
 
 
 def few_rows(e: Evidence) -> Iterator[Finding]:
@@ -460,32 +392,16 @@ def arch(e: Evidence) -> Iterator[Finding]:
 
 def ties(e: Evidence) -> Iterator[Finding]:
     """Find tables of which most rows are copies."""
-    n = len(e.values)
-    if n < FEWEST:
+    if len(e.values) < FEWEST or not e.whole:
         return
-    different = _different(e.values) if e.whole else _estimated_different(e)
+    different = len({row.tobytes() for row in e.values + 0.0})
     if different <= DIFFERENT * e.n:
-        about = "" if e.whole else "about "
         yield Finding(
             *("ties", "note"),
-            f"Only {about}{different:,} of {e.n:,} rows differ.",
+            f"Only {different:,} of {e.n:,} rows differ.",
             "If equal rows are copies, keep one of each: the sample is smaller than it looks.",
             {"different": different, "rows": e.n},
         )
-
-
-def _different(values: FloatArray) -> int:
-    return len({row.tobytes() for row in values + 0.0})
-
-
-def _estimated_different(e: Evidence) -> int:
-    """Estimate how many rows differ, by the share of equal pairs in a sample, or of equal neighbours."""
-    apart, m = e.values[e.starts], len(e.starts)
-    equal = float((e.values[e.starts] == e.values[e.starts + 1]).all(axis=1).mean()) if m else 0.0
-    counts = np.unique([hash(row.tobytes()) for row in apart + 0.0], return_counts=True)[1]
-    pairs = float((counts * (counts - 1)).sum()) / 2
-    copies = 1 + (e.n - 1) * pairs / (m * (m - 1) / 2) if pairs >= EQUAL_PAIRS else 1.0
-    return max(1, round(e.n * min(1 - equal, 1 / copies)))
 
 
 def row_order(e: Evidence) -> Iterator[Finding]:
@@ -579,7 +495,7 @@ def _groups(labels: Any) -> IntArray:
 
 CHECKS: tuple[Check, ...] = (
     *(symmetric, units, kernel_width, no_signal, one_row, identifier, confounded),
-    *(imputed, few_rows, not_separated, arch, size, zeros, ties, row_order),
+    *(imputed, few_rows, arch, size, ties, row_order),
 )
 
 

@@ -64,12 +64,11 @@ HOLES, MOST_HOLES = 0.3, 0.6
 DETERMINED = 0.3  # correlation with another column from which it says something about what is missing
 INFINITE = ["inf", "-inf"]  # what the option na_values calls them
 MARKED = 0.05  # largest share of texts among numbers that stand for missing values
-COPY, COPIED = 1e-10, 3  # deviation from a column that another one determines; its fewest distinct values
+COPY, COPIED = 9, 3  # digits in which a column is another one, in any unit; its fewest distinct values
 # Skewness and ratio of the ends of the median column, and share of columns that logarithms improve.
 SKEWED, DECADES, BETTER = 2.0, 100.0, 0.8
 COUNTED = ("log1p", "logcpm")  # transforms of counts; the second one brings rows to one depth
 DEEP_ROWS, DEEPER, FOLLOWED = 4, 1.5, 0.5  # rows, ratio of their sums and r2 with PC1 from which depth counts
-NEAR = 1e-8  # difference of products of such columns with a vector
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
 MOST_IMPUTING = 8
 MOST_SHOWN, MOST_NAMED = 8, 12  # columns in a question; names of those to leave out in a line
@@ -697,22 +696,12 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
     X = X - np.nanmean(X, axis=0)
     X = np.where(holes, 0.0, X)
     norms = np.sqrt((X**2).sum(axis=0))
-    X, out = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0), dict[int, int]()
-    # Columns that agree, up to their sign, have nearly the same product with any vector.
-    products = np.abs(np.random.default_rng(0).standard_normal(len(X)) @ X)
-    order = np.argsort(products, kind="stable")
-    ends = np.flatnonzero(np.diff(products[order]) > NEAR) + 1
-    for group in map(np.sort, np.split(order, ends)):
-        for i, first in enumerate(group[:-1].tolist()):
-            later, reference = group[i + 1 :], X[:, first]
-            equal = (
-                np.abs(X[:, later] - np.sign(reference @ X[:, later]) * reference[:, None]).max(axis=0)
-                <= COPY
-            )
-            equal &= (holes[:, later] == holes[:, [first]]).all(axis=0)
-            if first not in out:
-                out |= {j: first for j in later[equal].tolist() if j not in out}
-    for j, first in sorted(out.items()):
+    X = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
+    X *= np.sign(X[np.abs(X).round(COPY).argmax(axis=0), np.arange(X.shape[1])])
+    firsts = dict[bytes, int]()
+    for j, (x, there) in enumerate(zip(X.T.round(COPY) + 0.0, ~holes.T, strict=True)):
+        if (first := firsts.setdefault(x.tobytes() + there.tobytes(), j)) == j:
+            continue
         column, original = some[j], some[first].name
         same = np.array_equal(sample[:, first], sample[:, j], equal_nan=True)
         how = "is the same as" if same else "is a multiple of, plus a constant:"

@@ -129,9 +129,7 @@ def scale_dominates(clause: str, evidence: Mapping[str, Any], subject: str) -> F
 # ------------------------------------------------------------------ kernels
 
 
-def width_findings(
-    model: Any, rows: Any = None, identity: bool = False, linear: bool = False
-) -> Iterator[Finding]:
+def width_findings(model: Any, rows: Any = None, identity: bool = False) -> Iterator[Finding]:
     """Find a kernel in which all rows are equally unlike, or equally alike.
 
     Parameters
@@ -139,8 +137,8 @@ def width_findings(
     model : fitted KernelPCA
     rows : ndarray of shape (n, d), optional
         As the kernel sees them. The remedy names their median width.
-    identity, linear : bool
-        Whether rows show that the kernel matrix is near the identity, or its components near those of PCA.
+    identity : bool
+        Whether rows show that the kernel matrix is near the identity.
     """
     kernel: Any = getattr(model, "kernel_", None)  # a description of a model may have none
     shares, n = components.shares_of(model), int(model.n_samples_)
@@ -149,25 +147,23 @@ def width_findings(
         return
     first = float(shares[0])
     variance = float(model.explained_variance_[0]) / first if first > 0 else 0.0
-    radial = kernel.facts.stationary and kernel.facts.unit_diagonal
-    if identity or (radial and first < min(NARROW / n, NARROW_SHARE)):
+    if not (kernel.facts.stationary and kernel.facts.unit_diagonal):
+        return
+    if identity or first < min(NARROW / n, NARROW_SHARE):
         code = "kernel-narrow"
         sentence = (
             f"The kernel is so narrow that all rows are equally unlike: PC1 has {percent(first)} of the "
             f"variance, and one of {n:,} equal components would have {percent(1 / n)}."
         )
-    elif linear or (radial and variance < WIDE):
+    elif variance < WIDE:
         code = "kernel-wide"
         sentence = (
-            "The kernel is so wide that its values are nearly equal, or linear, for all pairs of rows: its "
-            "components are nearly those of PCA."
+            "The kernel is so wide that its values are nearly equal for all pairs of rows: its components "
+            "are nearly those of PCA."
         )
     else:
         return
     evidence = {width: getattr(kernel, width), "share of PC1": first, "variance": variance}
-    if not radial:
-        yield Finding(code, "serious", sentence, f"Use PCA, or a larger {width}.", evidence)
-        return
     value = ""
     if rows is not None and len(rows) > 2 and rows.std(axis=0).any():
         with suppress(DataError):  # rows are too far apart

@@ -220,28 +220,15 @@ def _constant(column: Column) -> Role | None:
 
 # What features say where they speak against a measure, and the values from which that is so.
 EVIDENCE: dict[str, tuple[Callable[[float], bool], Callable[[Column, Mapping[str, float]], str]]] = {
-    "distinct share": (lambda x: x == 1, lambda c, f: "has another number in every row"),
-    "consecutive": (
-        bool,
-        lambda c, f: (
-            f"holds {'only' if c.distinct == 2 else 'all whole numbers from'} {c.low:.6g} "
-            f"{'and' if c.distinct == 2 else 'to'} {c.high:.6g}"
-        ),
-    ),
     "year": (bool, lambda c, f: f"lies within {c.low:.0f} to {c.high:.0f}, as years do"),
     "restarts": (lambda x: x >= 0.02, lambda c, f: "starts again at its lowest value"),
     "steps": (lambda x: x >= 0.5, lambda c, f: f"rises by one in {percent(f['steps'])} of the rows"),
-    "rising": (lambda x: x >= 0.7, lambda c, f: f"rises in {percent(f['rising'])} of the rows"),
     "monotone": (bool, lambda c, f: "never turns"),
-    "flat": (lambda x: x >= 0.5, lambda c, f: f"repeats the row before in {percent(f['flat'])} of the rows"),
     "with rows": (
         lambda x: x >= 0.9,
         lambda c, f: f"follows the order of the rows (rank correlation {f['with rows']:.2f})",
     ),
-    "fixed in": (bool, lambda c, f: "is the same within each group of another column"),
     "rising in": (lambda x: x >= 0.9, lambda c, f: "rises within the groups of another column"),
-    "steps in": (lambda x: x >= 0.9, lambda c, f: "counts within the groups of another column"),
-    "same digits": (lambda x: x == 1, lambda c, f: f"has whole numbers of {f['digits'] + 1:.0f} digits"),
     "exact": (lambda x: x > 0.3, lambda c, f: "is an exact sum or difference of other columns"),
 }
 

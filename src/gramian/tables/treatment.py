@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 import re
@@ -599,7 +598,6 @@ def _with_columns(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
 # ---- Rows that are left out: by name, by number, or all of a group
 
 NUMBER = re.compile("0|[1-9][0-9]{0,17}")  # 007 is a name
-SEARCHED = 10_000  # names, among which similar ones are suggested
 ADVICE = "Give names or numbers of rows, or COLUMN=VALUE for all rows of a group."
 
 
@@ -665,7 +663,8 @@ def rows_named(table: Table, entries: Sequence[str], parameter: str) -> npt.NDAr
         elif table.labels is not None and (of_label := table.labels.astype(np.str_) == entry).any():
             rows |= of_label
         else:
-            raise _unknown(entry, table, available, parameter)
+            problem = f"is neither a row nor a group of {table.source}"
+            raise ParameterError(parameter, entry, problem, f"{_numbering(table)} {ADVICE}")
     return rows
 
 
@@ -700,28 +699,12 @@ def _rows_with(
     if not rows.any():
         present = [_text(value) for value in np.unique(values).tolist() if value == value]
         problem = f"names no row: {column!r} of {table.source} has no such value"
-        near = difflib.get_close_matches(value, present[:SEARCHED], n=3)
-        hint = f"Did you mean {listed(f'{column}={value}' for value in near)}?"
-        raise ParameterError(parameter, entry, problem, hint if near else f"It has {listed(present)}.")
+        raise ParameterError(parameter, entry, problem, f"It has {listed(present)}.")
     return np.asarray(rows)
 
 
 def _text(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
-
-
-def _unknown(entry: str, table: Table, available: Any, parameter: str) -> ParameterError:
-    """Return the error for what is neither a row nor a column."""
-    column, equals, value = entry.partition("=")
-    columns = [*available, *(table.feature_names or ())]
-    near = [f"{name}={value}" for name in difflib.get_close_matches(column, columns)] if equals else []
-    near += difflib.get_close_matches(entry, (table.row_names or ())[:SEARCHED], n=3)
-    if table.labels is not None:
-        near += difflib.get_close_matches(
-            entry, np.unique(table.labels.astype(np.str_))[:SEARCHED].tolist(), n=3
-        )
-    advice = f"Did you mean {listed(dict.fromkeys(near[:3]))}?" if near else f"{_numbering(table)} {ADVICE}"
-    return ParameterError(parameter, entry, f"is neither a row nor a group of {table.source}", advice)
 
 
 def _numbering(table: Table) -> str:
