@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.core.checks import check_choice, counted, either, first_few, listed
+from gramian.core.checks import check_choice, counted, first_few, listed
 from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.tables import stored
 from gramian.tables.labels import NO_LABEL, has_label
@@ -366,7 +366,7 @@ def handle_missing(
     if holes is None or policy in (*IMPUTED, "error"):
         return table
     if policy in ("drop-rows", "drop-columns"):
-        return _dropped(table, holes, policy, expected)
+        return _dropped(table, holes, policy)
     if expected is not None and expected.means is not None:
         return _filled(table, holes, expected.means, "the means of the fitted data")
     means = table.missing.means
@@ -525,25 +525,19 @@ def _filled(table: Table, holes: Holes, means: npt.NDArray[np.float64], what: st
     return replace(table, values=filled, notes=every, missing=done)
 
 
-def _dropped(table: Table, holes: Holes, policy: str, expected: Expected | None) -> Table:
+def _dropped(table: Table, holes: Holes, policy: str) -> Table:
     """Return a table without the rows, or the columns, that have missing values."""
     if policy == "drop-columns" and table.picture_shape is not None:
         problem = "would drop pixels and with them the shape of the pictures"
         raise ParameterError("missing", policy, problem, 'Use missing="mean" or "drop-rows".')
     by_rows, n = policy == "drop-rows", len(table.values)
-    complete_columns = np.flatnonzero(holes.by_column == 0)
-    complete_rows = np.delete(np.arange(n), list(holes.by_row))
-    keep, others = (complete_rows, complete_columns) if by_rows else (complete_columns, complete_rows)
+    keep = np.delete(np.arange(n), list(holes.by_row)) if by_rows else np.flatnonzero(holes.by_column == 0)
     what, total = policy.removeprefix("drop-"), n if by_rows else len(holes.by_column)
     if not len(keep):
-        instead = ["mean", "drop-columns" if by_rows else "drop-rows"] if len(others) else ["mean"]
-        hint = f"Use missing={either(instead)}, or fill it first."
+        hint = 'Use missing="mean", or fill the values first.'
         empty = np.flatnonzero(holes.by_column == n) if by_rows and table.feature_names else ()
         if names := [table.feature_names[j] for j in empty]:  # type: ignore[index]
             hint = f"No row has a value in {listed(names)}: leave that out with drop={names!r}."
-        if by_rows and expected is not None:
-            advice = 'Fill the values first, or fit a PCA with missing="em".'
-            hint = "Leave it out." if expected.holes else advice
         raise DataError(
             f'missing="{policy}" leaves none of the {total} {what} of {table.source}: '
             f"every {what[:-1]} has a missing value.",
