@@ -63,7 +63,7 @@ def arrive(browser, server, request):
     with client_of(server) as client:
         for job in client.get("/api/v1/jobs").json():
             client.delete(f"/api/v1/jobs/{job['id']}")
-        for kinds in ("data", "models", "galleries"):
+        for kinds in ("data", "models"):
             for item in client.get(f"/api/v1/{kinds}").json():
                 client.delete(f"/api/v1/{kinds}/{item['id']}")
 

@@ -59,14 +59,14 @@ def test_the_keyboard_is_enough(arrive):
 def places(arrive, server):
     """Return the addresses of all pages."""
     entries = {"start": "/", "kernels": "/kernels", "docs": "/docs", "problem": "/models/" + "0" * 32}
-    fits = {"circle": [("PCA", {"n_components": 2}), ("KernelPCA", {"n_components": 3})], "penguins": []}
-    fits |= {"digits": [("PCA", {"n_components": 5})], "faces": [("FaceSpace", {"n_components": 20})]}
+    fits = {"rings": [("PCA", {"n_components": 2}), ("KernelPCA", {"n_components": 3})], "penguins": []}
+    fits |= {"digits": [("PCA", {"n_components": 5})], "faces": [("PCA", {"n_components": 20})]}
     with client_of(server) as client:
         for example, models in fits.items():
             data = client.post(f"/api/v1/examples/{example}").json()["id"]
             entries[f"data-{example}"] = f"/data/{data}"
             for estimator, parameters in models:
-                label = {"reading": {"label": "ring"}} if example == "circle" else {}
+                label = {"reading": {"label": "ring"}} if example == "rings" else {}
                 fit = {"data": data, "estimator": estimator, "parameters": parameters, **label}
                 model = fitted(client, fit)["id"]
                 asked = f"data={data}" + ("&label=ring" if label else "")

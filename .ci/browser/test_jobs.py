@@ -59,38 +59,18 @@ def test_a_fit_is_found_again_after_a_reload_and_from_other_pages(arrive, sight,
 def test_a_fit_that_ends_elsewhere_is_a_link_with_its_data(arrive):
     walk = arrive()
     page = walk.page
-    walk.example("circle")
+    walk.example("rings")
     place = page.url
     walk.run()
     model = page.url
     page.goto(place)
-    link = page.locator("#jobs").get_by_role("link", name="Kernel PCA of circle.csv")
+    link = page.locator("#jobs").get_by_role("link", name="Kernel PCA of rings.csv")
     link.click()
     expect(page).to_have_url(model)
     assert "data=" in model
     assert "label=ring" in model
 
 
-def test_nothing_runs_while_a_width_is_computed(arrive):
-    walk = arrive()
-    page = walk.page
-    walk.example("circle")
-    expect(page.locator("#run")).to_be_enabled()
-    held = []
-    page.route("**/width?*", lambda route: held.append(route))
-    page.get_by_label("Missing values").select_option("mean")
-    expect(page.locator("#run")).to_be_disabled()
-    expect(page.locator("#run-card")).to_have_attribute("aria-busy", "true")
-    page.wait_for_timeout(600)
-    assert held
-    expect(page.locator("#run")).to_be_disabled()
-    page.locator("input[value=PCA]").check()  # which needs no width
-    expect(page.locator("#plan")).to_contain_text("'full'")
-    expect(page.locator("#run")).to_be_enabled()
-    held[0].continue_()
-    page.wait_for_timeout(300)
-    expect(page.locator("#plan")).to_contain_text("'full'")
-    page.unroute("**/width?*")
 
 
 def test_another_fit_from_a_model_is_cancelled_on_its_page(arrive, server):

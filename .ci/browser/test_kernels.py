@@ -1,4 +1,4 @@
-"""Functions that are kernels or not, in words and drawn, and contours that follow a slider."""
+"""Functions that are kernels or not, in words and drawn."""
 
 import re
 
@@ -59,36 +59,3 @@ def test_a_kernel_is_refuted_by_points_proven_in_steps_or_misspelt(arrive, sight
     assert field.get_attribute("aria-invalid") is None
 
 
-def test_contours_follow_the_slider_while_it_moves(arrive, sight):
-    walk = arrive(*sight)
-    page = walk.page
-    page.goto(f"{walk.url}/kernels")
-    lines = page.locator("#panels path")
-    expect(page.locator("#panels svg")).to_have_count(3)
-    slider, drawings = page.get_by_label("Width σ"), set()
-    slider.scroll_into_view_if_needed()
-    box = slider.bounding_box()
-    page.mouse.move(box["x"] + 8, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    for share in (0.3, 0.5, 0.7, 0.9):
-        with page.expect_response("**/kernels/contours"):
-            page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
-        number = page.text_content("#own").removeprefix("rbf(sigma=").removesuffix(")")
-        expect(page.locator("#play-formula")).to_contain_text(
-            f"{float(number):.3g}"[:4]
-        )  # of the latest position
-        drawings.add(lines.first.get_attribute("d"))
-    page.mouse.up()
-    assert len(drawings) == 4
-    walk.shot("moved")
-    # By keyboard, and for another kernel and other points.
-    page.get_by_label("Kernel", exact=True).select_option("polynomial")
-    expect(page.locator("#own")).to_have_text("poly(degree=2, gamma=1)")
-    page.get_by_label("Degree").press("ArrowRight")
-    expect(page.locator("#own")).to_have_text("poly(degree=3, gamma=1)")
-    expect(page.locator("#play-formula")).to_contain_text(re.compile(r"3$"))
-    before = page.locator("#panels circle").first.get_attribute("cx")
-    page.get_by_label("Points", exact=True).select_option("three groups")
-    expect(page.locator("#panels circle.kind-2").first).to_be_visible()
-    assert page.locator("#panels circle").first.get_attribute("cx") != before
-    walk.shot("degree")

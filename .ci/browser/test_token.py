@@ -38,7 +38,7 @@ def test_without_the_token_there_is_its_page_only(arrive, sight, locked):
     page.get_by_role("button", name="Enter").click()
     expect(page).to_have_url(f"{walk.url}/kernels")
     expect(page.get_by_role("heading", level=1)).to_have_text("Check a kernel")
-    walk.example("circle")
+    walk.example("rings")
     walk.run()
     assert page.evaluate("document.cookie") == ""
 
@@ -66,7 +66,7 @@ def test_a_long_fit_is_shown_makes_others_wait_and_ends_when_it_is_cancelled(arr
     assert announced.text_content() == heard  # not every tick
     first.shot("running")
 
-    second.example("circle")
+    second.example("rings")
     second.page.click("#run:enabled")
     expect(second.page.locator("#say")).to_contain_text("At most 1 fit at the same time")
     expect(second.page.locator("#run")).to_be_enabled()

@@ -478,7 +478,7 @@ def reading(
     drop: Annotated[Names, Option("A,B,..")] = None,
     id: Annotated[str | None, Option("COLUMN")] = None,
     label: Annotated[Names, Option("A,B,..")] = None,
-    labels_from: Annotated[str | None, Option("FILE[:COLUMN]")] = None,
+    labels_from: Annotated[str | None, Option("FILE[:COLUMN]", local=True)] = None,
     weights: Annotated[str | None, Option("COLUMN")] = None,
     transpose: Annotated[bool, Option()] = False,
     transform: Annotated[Literal["log", "log1p", "sqrt", "logcpm", "clr"] | None, Option()] = None,

@@ -4,7 +4,6 @@ import pytest
 
 from gramian import PCA, KernelPCA
 from gramian.faces import FaceSpace
-from gramian.faces.gallery import enroll_into
 
 
 @pytest.fixture(scope="session")
@@ -14,9 +13,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     PCA(3).fit(X).save(folder / "pca.gramian")
     KernelPCA(3, kernel="rbf", gamma=0.05).fit(X).save(folder / "kernel.gramian")
-    space = FaceSpace(20).fit(FACES)
-    space.save(folder / "faces.gramian")
-    enroll_into(folder / "people.gallery", space, FACES.people, space.transform(FACES), FACES.hashes)
+    FaceSpace(20).fit(FACES).save(folder / "faces.gramian")
     return folder
 
 
@@ -24,7 +21,7 @@ def files(tmp_path_factory):
 def server(files):
     from served import serving
 
-    names = ("pca.gramian", "kernel.gramian", "faces.gramian", "people.gallery")
+    names = ("pca.gramian", "kernel.gramian", "faces.gramian")
     with serving(*(files / name for name in names)) as server:
         yield server
 
@@ -34,7 +31,7 @@ def ids(server):
     from served import client_of
 
     with client_of(server) as client:
-        listed = client.get("/api/v1/models").json() + client.get("/api/v1/galleries").json()
+        listed = client.get("/api/v1/models").json()
     return {item["name"].partition(".")[0]: item["id"] for item in listed if item["given"]}
 
 

@@ -11,7 +11,6 @@ from scipy import sparse
 import gramian
 from gramian import PCA
 from gramian.app.server import pages, tasks, worker
-from gramian.faces import Gallery, identify
 from helpers import npy
 from served import BINARY, CSV, FACES, X, app, fitted, until
 
@@ -37,11 +36,12 @@ def test_rows_rebuilt_and_cleaned_with_the_error_of_each(client, ids, files):
     got = client.post(f"/api/v1/models/{ids['kernel']}/denoise", json=NEW.tolist()).json()
     np.testing.assert_allclose(got["values"], clean, atol=1e-6)
     np.testing.assert_allclose(got["error"], far, atol=1e-6)
-    space = gramian.load(files / "faces.gramian")
     faces = FACES.pictures[:2]
-    got = client.post(f"/api/v1/models/{ids['faces']}/reconstruct", json=faces.tolist()).json()
-    np.testing.assert_allclose(np.reshape(got["values"], faces.shape), space.reconstruct(faces), atol=1e-3)
-    np.testing.assert_allclose(got["error"], space.errors(faces, [20])[:, 0], atol=1e-6)
+    got = client.post(f"/api/v1/models/{ids['faces']}/transform", json=faces.tolist()).json()
+    expected = gramian.load(files / "faces.gramian").transform(faces)
+    np.testing.assert_allclose(got["values"], expected, atol=1e-3)
+    got = client.post(f"/api/v1/models/{ids['faces']}/reconstruct", json=faces.tolist())
+    assert (got.status_code, "gramian faces reconstruct" in got.json()["error"]) == (422, True)
 
 
 def test_what_does_not_fit_the_model_is_said(client, ids):
@@ -55,38 +55,6 @@ def test_what_does_not_fit_the_model_is_said(client, ids):
         assert word in got.json()["error"]
     got = client.post(f"/api/v1/models/{ids['pca']}/transform?components=2", json=NEW.tolist())
     assert (got.status_code, got.json()["error"].split(":")[0]) == (422, "components")
-    got = client.post(f"/api/v1/faces/{ids['pca']}/identify?gallery={ids['people']}", json=NEW.tolist())
-    assert (got.status_code, "not a model of faces" in got.json()["error"]) == (422, True)
-
-
-def test_people_are_recognised(client, ids, files):
-    space = gramian.load(files / "faces.gramian")
-    gallery = Gallery.open(files / "people.gallery", space)
-    expected = identify(space, gallery.recogniser(), FACES.take([0, 9]))
-    place = f"/api/v1/faces/{ids['faces']}/identify?gallery={ids['people']}"
-    for body, headers in (({"json": FACES.pictures[[0, 9]].tolist()}, {}),):
-        got = client.post(place, **body, headers=headers)
-        assert got.status_code == 200, got.text
-        told = got.json()["answers"]
-        assert [answer["person"] for answer in told] == [answer.person for answer in expected]
-        np.testing.assert_allclose(
-            [answer["score"] for answer in told], [one.score for one in expected], atol=1e-5
-        )
-    place = place.replace("identify", "verify") + "&person="
-    got = client.post(place + FACES.people[0], json=FACES.pictures[:1].tolist()).json()
-    assert got["answers"][0]["kind"] == "person"
-    assert got["calibration"]["people"] == 12
-    assert client.post(place + "nobody", json=FACES.pictures[:1].tolist()).status_code == 422
-
-
-def test_a_picture_file_is_brought_to_the_size_of_the_model(client, ids):
-    image = pytest.importorskip("PIL.Image")
-    stream = io.BytesIO()
-    image.fromarray(FACES.pictures[0]).resize((48, 56)).save(stream, "PNG")
-    place = f"/api/v1/faces/{ids['faces']}/identify?gallery={ids['people']}"
-    got = client.post(place, content=stream.getvalue(), headers={"Content-Type": "image/png"})
-    assert got.json()["answers"][0]["person"] == FACES.people[0]
-    assert got.json()["answers"][0]["picture"] == "the data"
 
 
 @pytest.mark.walk
@@ -98,7 +66,7 @@ def test_files_of_arrays_are_told_from_their_content(client):
     ):
         stream = io.BytesIO()
         write(stream)
-        got = client.post("/api/v1/data?draft=true", content=stream.getvalue(), headers=BINARY)
+        got = client.post("/api/v1/data", content=stream.getvalue(), headers=BINARY)
         assert got.status_code == 201, got.text
         facts = got.json()["facts"]
         assert (facts["rows"], facts["columns"], facts["problem"]) == (60, 5, None)
@@ -125,7 +93,7 @@ def test_a_fit_that_cannot_be_is_refused_at_once(client):
         ({"parameters": {"n_component": 2}}, "Did you mean 'n_components'"),
         ({"parameters": {"memory_limit": "1TB"}}, "not known"),
         ({"estimator": "KernelPCA", "parameters": {"kernel": "rbf(gamm=1)"}}, "gamm"),
-        ({"estimator": "FaceSpace"}, ".zip of pictures"),
+        ({"estimator": "FaceSpace"}, "'PCA', 'KernelPCA' or 'Whitener'"),
         ({"reading": {"columns": ["@/etc/passwd"]}}, "@/etc/passwd"),
     ):
         for place in ("/api/v1/plans", "/api/v1/jobs"):
@@ -143,7 +111,6 @@ def test_rows_come_as_json_and_as_csv(client, ids, files):
     named = [dict(zip("abcde", map(float, row), strict=True)) for row in NEW]
     for body, headers in (
         ({"json": NEW.tolist()}, {}),
-        ({"json": {"columns": list("abcde"), "values": NEW.tolist()}}, {}),
         ({"json": named}, {}),
         ({"content": table_csv(NEW)}, CSV),
     ):
@@ -221,7 +188,7 @@ def test_files_of_the_server_may_have_names_that_are_not_utf_8(tmp_path):
         pytest.skip("names are UTF-8 here")
     item = app.given_item(path)
     source = {"path": item.path, "name": item.name, "kind": "", "given": True, "reading": {}}
-    order = json.loads(json.dumps({"do": "describe", "kind": "data", "source": source, "draft": True}))
+    order = json.loads(json.dumps({"do": "describe", "kind": "data", "source": source}))
     facts = worker.answered(tasks.describe, order, say=None)["answer"]
     assert item.name == "?.csv"
     assert ".csv has 1 column" in facts["problem"]

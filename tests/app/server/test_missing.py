@@ -24,7 +24,7 @@ def visitor(server):
 
 
 def test_the_default_refuses_and_the_choice_imputes(visitor):
-    data = visitor.post("/api/v1/data?draft=true&name=holes.csv", content=holed_csv(), headers=CSV).json()
+    data = visitor.post("/api/v1/data?name=holes.csv", content=holed_csv(), headers=CSV).json()
     missing = int(np.isnan(HOLED).sum())
     assert f"{missing} values are missing in " in data["facts"]["problem"]
     assert "--" not in data["facts"]["problem"]

@@ -12,10 +12,11 @@ import pytest
 from sklearn import datasets
 
 import gramian
+from gramian import KernelPCA
 from gramian.app.cli import main
 from gramian.core.checks import plain
 from helpers import as_proposed
-from served import fitted, until
+from served import fitted
 
 STRANGE = Path(__file__).parents[2] / "strange"
 API, CSV = "/api/v1", {"content-type": "text/csv"}
@@ -63,9 +64,22 @@ def tables():
     yield "texts among numbers", marked.to_csv(index=False)
 
 
+def as_fit(item, method="pca"):
+    """Return a fit of data with all that is proposed for it."""
+    fit = {"data": item["id"], "reading": {}, "parameters": {}}
+    for one in item["facts"]["proposals"][method]:
+        options = fit["parameters" if one["option"] in KernelPCA().get_params() else "reading"]
+        if isinstance(one["value"], list) or one["option"] == "drop":
+            values = one["value"] if isinstance(one["value"], list) else [one["value"]]
+            options[one["option"]] = [*options.get(one["option"], []), *values]
+        else:
+            options[one["option"]] = one["value"]
+    return fit
+
+
 def test_the_page_reads_texts_among_numbers_as_missing_values(client):
     *_, (_, text) = tables()
-    id = client.post(f"{API}/data", params={"draft": True}, content=text.encode(), headers=CSV).json()["id"]
+    id = client.post(f"{API}/data", content=text.encode(), headers=CSV).json()["id"]
     words, holes = '"err" (3 times): read as missing values.', "3 values are missing in a, b, c."
     page, undone = (
         html.unescape(client.get(f"/data/{id}", params=params).text) for params in ({}, {"na_values": ""})
@@ -80,7 +94,7 @@ def test_the_page_reads_texts_among_numbers_as_missing_values(client):
 
 def test_the_page_reads_slips_as_they_are_meant(client):
     text = "x,y\n" + "".join(f"{i * i % 7},{i % 5}.5\n" for i in range(30)) + "1,O.5\n"
-    id = client.post(f"{API}/data", params={"draft": True}, content=text.encode(), headers=CSV).json()["id"]
+    id = client.post(f"{API}/data", content=text.encode(), headers=CSV).json()["id"]
     page, undone = (
         html.unescape(client.get(f"/data/{id}", params=params).text) for params in ({}, {"slips": ""})
     )
@@ -110,19 +124,17 @@ def test_the_same_is_proposed_everywhere(method, some, client, tmp_path, capsys,
         if method == "pca":
             scanned = as_proposed("table.csv")
             assert gramian.propose(scanned).active.reading == {}, name  # nothing is left to propose
-        item = client.post(f"{API}/data", params={"draft": True}, content=text.encode(), headers=CSV).json()
+        item = client.post(f"{API}/data", content=text.encode(), headers=CSV).json()
         assert item["facts"]["proposals"][method] == expected, name
         page = client.get(f"/data/{item['id']}").text
         if method == "pca":
             assert all(f'data-value="{one.value}"' in page for one in found if one.option == "label"), name
 
         estimator = "PCA" if method == "pca" else "KernelPCA"
-        fit = {"data": item["id"], "estimator": estimator, "propose": True}
-        answer = client.post(f"{API}/plans", json=fit)
-        assert answer.status_code == 200, (name, answer.text)
         takes = {*gramian.scan.__dataclass_fields__, *getattr(gramian, estimator)().get_params()}
         expected = [one for one in expected if one["option"] in takes]
-        assert answer.json()["proposals"] == expected, name
+        answer = client.post(f"{API}/plans", json=as_fit(item, method) | {"estimator": estimator})
+        assert answer.status_code == 200, (name, answer.text)
 
         kernel = ["--kernel", "rbf"] if method == "kernel-pca" else []
         capsys.readouterr()
@@ -130,29 +142,6 @@ def test_the_same_is_proposed_everywhere(method, some, client, tmp_path, capsys,
         facts = json.loads(capsys.readouterr().out)
         active = [one for one in expected if not one["evidence"].get("automatic")]
         assert facts["proposals"] == [one for one in active if one["option"] != "kernel"], name
-
-
-def test_what_a_request_chooses_wins_and_a_job_tells_what_was_applied(client):
-    text = files("gramian").joinpath("examples", "penguins.csv").read_bytes()
-    item = client.post(f"{API}/data", params={"draft": True}, content=text, headers=CSV).json()
-    fit = {
-        "data": item["id"],
-        "propose": True,
-        "parameters": {"scale": None, "n_components": 2},
-        "reading": {"label": ["sex"], "drop": ["bill_depth_mm"], "missing": "mean"},
-    }
-    plan = client.post(f"{API}/plans", json=fit).json()
-    assert [(one["option"], one["value"]) for one in plan["proposals"]] == [
-        *(("drop", "species"), ("drop", "island"), ("drop", "year"))
-    ]
-    assert plan["used"].startswith("3 columns, 344 rows")
-    job = client.post(f"{API}/jobs", json=fit).json()
-    assert job["proposals"] == plan["proposals"]
-    until(lambda: client.get(f"{API}/jobs/{job['id']}").json()["state"] == "done")
-    model = client.get(f"{API}/models/{client.get(f'{API}/jobs').json()[-1]['model']}").json()
-    assert model["facts"]["proposals"] == plan["proposals"]
-    literal = client.post(f"{API}/plans", json=fit | {"propose": False})
-    assert literal.status_code == 422
 
 
 @pytest.mark.walk
@@ -172,8 +161,8 @@ def test_shell_server_and_report_have_one_number_of_components_and_one_most_unus
         assert main(["report", "m.gramian", "table.csv", "-o", "shell.html"]) == 0
         capsys.readouterr()
 
-        item = client.post(f"{API}/data", params={"draft": True}, content=every[name].encode(), headers=CSV)
-        model = fitted(client, {"data": item.json()["id"], "propose": True})
+        item = client.post(f"{API}/data", content=every[name].encode(), headers=CSV)
+        model = fitted(client, as_fit(item.json()))
         reading = {"data": item.json()["id"], **model["facts"]["fit"]["reading"]}
         rows = client.post(f"{API}/models/{model['id']}/monitor", params=reading).json()
         excess = [row[rows["columns"].index("excess")] for row in rows["values"]]
@@ -218,8 +207,8 @@ def test_a_row_has_the_number_of_the_file_below_rows_that_were_left_out(
     assert main(["monitor", "out", "t.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["worst"][0]["row"] == 56
 
-    item = client.post(f"{API}/data", params={"draft": True}, content=text.encode(), headers=CSV).json()
-    model = fitted(client, {"data": item["id"], "propose": True})
+    item = client.post(f"{API}/data", content=text.encode(), headers=CSV).json()
+    model = fitted(client, as_fit(item))
     evidence = model["facts"]["diagnosis"][0]["evidence"]
     reading = {"data": item["id"], **model["facts"]["fit"]["reading"]}
     rows = client.post(f"{API}/models/{model['id']}/monitor", params=reading).json()

@@ -76,7 +76,6 @@ def png_of(side):
 @pytest.mark.walk
 def test_bodies_that_are_no_data(client, ids, server):
     transform, data = f"{API}/models/{ids['pca']}/transform", f"{API}/data"
-    identify = f"{API}/faces/{ids['faces']}/identify?gallery={ids['people']}"
     before = client.get(data).json()
     for place, content, headers, status in (
         (transform, b"", JSON, 400),
@@ -89,7 +88,6 @@ def test_bodies_that_are_no_data(client, ids, server):
         (transform, b'[["1", 2, 3, 4, 5]]', JSON, 422),
         (transform, b"[[1, 2], [3]]", JSON, 422),
         (transform, b'{"rows": 3}', JSON, 422),
-        (transform, b'{"columns": "ab", "values": [[1]]}', JSON, 422),
         (transform, b'[{"\\ud800": 1}]', JSON, 422),
         (f"{API}/plans", b'{"data": "' + 32 * b"0" + b'", "\\ud800": 1}', JSON, 422),
         (f"{API}/plans", b"[" * 100_000, JSON, 400),
@@ -103,12 +101,11 @@ def test_bodies_that_are_no_data(client, ids, server):
         (data, of_objects(), BINARY, 422),
         (data, bomb(), BINARY, 413),
         (data, gzip.compress(bytes(1 << 20)), BINARY, 400),
-        (data, b"PK\x05\x06" + bytes(18), {"Content-Type": "application/zip"}, 422),
+        (data, b"PK\x05\x06" + bytes(18), BINARY, 422),
         (data, b"\x80\x04\x95pickle", BINARY, 400),
-        (identify, png_of(60_000), {"Content-Type": "image/png"}, 400),
+        (data, png_of(60_000), BINARY, 400),
         (f"{API}/models", b"\x80\x04\x95pickle", BINARY, 400),
         (f"{API}/models", npy(X), BINARY, 400),
-        (f"{API}/galleries", b"SQLite format 3\0" + bytes(4000), BINARY, 400),
     ):
         began = time.monotonic()
         got = client.post(place, content=content, headers=headers)
@@ -184,7 +181,7 @@ def test_pages_and_paths_that_are_not_there(client, server, ids):
 
 @pytest.mark.walk
 def test_too_large_and_too_slow_and_too_much():
-    limits = Limits(upload_bytes=200_000, memory=100 << 20, rows=10, fits=1)
+    limits = Limits(upload_bytes=200_000, memory=100 << 20, fits=1)
     with serving(limits=limits) as server, client_of(server) as client:
         got = client.post(f"{API}/data", content=bytes(200_001), headers=CSV)
         assert (got.status_code, "the limit of 200 kB" in got.json()["error"]) == (413, True)
@@ -197,8 +194,6 @@ def test_too_large_and_too_slow_and_too_much():
         with suppress(httpx.TransportError):
             assert client.post(f"{API}/data", content=endless(), headers=CSV).status_code == 413
         assert client.post(f"{API}/plans", content=bytes(2 << 20), headers=JSON).status_code == 413
-        got = client.post(f"{API}/data", content=b"a,b\n" + 11 * b"1,2\n", headers=CSV)
-        assert (got.status_code, "11 rows, and the limit is 10" in got.json()["error"]) == (422, True)
         # Few bytes that take more memory than a request has.
         stream = io.BytesIO()
         pa.parquet.write_table(pa.table({"a": np.zeros(20_000_000), "b": np.zeros(20_000_000)}), stream)
@@ -216,7 +211,7 @@ def test_too_large_and_too_slow_and_too_much():
 def test_what_explodes_ends_in_good_time():
     with serving(limits=Limits(seconds=15, memory=200 << 20)) as server, client_of(server) as client:
         wide = b",".join(b"c%d" % place for place in range(1_000_000)) + b"\n" + b"1," * 999_999 + b"1\n"
-        got = client.post(f"{API}/data?draft=true", content=wide, headers=CSV)
+        got = client.post(f"{API}/data", content=wide, headers=CSV)
         assert (got.status_code, got.elapsed.total_seconds() < 20) == (413, True), got.text
         labels = b"a,k\n" + b"\n".join(b"1," + 200_000 * b"x" + b"%d" % place for place in range(30))
         got = client.post(f"{API}/data?label=k", content=labels, headers=CSV)

@@ -114,7 +114,7 @@ def cases(folder):
 def test_every_damaged_file_is_the_clients_error(tmp_path):
     seen = 0
     for path, kind in cases(tmp_path):
-        got = failed(tasks.describe, kind=kind, source=part(path), draft=False)
+        got = failed(tasks.describe, kind=kind, source=part(path))
         assert 400 <= got["status"] < 500, got
         seen += 1
     assert seen > 20
@@ -159,13 +159,3 @@ def test_an_order_without_data_fails_as_its_work_does():
 
     reply = worker.answered(work, {"do": "figure", "data": None}, lambda message: None)
     assert (reply["status"], reply["error"]) == (422, "Choose the data to plot.")
-
-
-def test_a_table_has_a_limit_of_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(tasks, "most_rows", 59)
-    np.save(tmp_path / "x.npy", X)
-    got = failed(tasks.describe_data, data=part(tmp_path / "x.npy", "flowers"))
-    assert (got["status"], got["error"].startswith("flowers has 60 rows, and the limit is 59.")) == (
-        422,
-        True,
-    )

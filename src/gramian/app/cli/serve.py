@@ -29,7 +29,7 @@ def serve(
     Parameters
     ----------
     sources : [FILE|MODEL ..]
-        Read-only models, galleries and data.
+        Read-only models and data.
     host : ADDRESS
         Where to listen. Other machines need the token: put TLS before it.
     port : NUMBER

@@ -52,7 +52,7 @@ export async function ask(path, options = {}) {
 export const asked = async (path, options) => (await ask(path, options)).json();
 
 // Uploads data, whose name says of what kind they are.
-export const upload = (file) => asked(`data?draft=true&name=${encodeURIComponent(file.name)}`, { method: "POST", body: file,
+export const upload = (file) => asked(`data?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file,
   headers: { "Content-Type": "application/octet-stream" } });
 
 // Returns the parameter that a message is about: it begins the message, or comes first with a value.

@@ -1,6 +1,6 @@
 // Reads a file as its owner wants, selects columns and a method, shows the plan, and runs the fit.
 
-import { asked, byId, complain, parameterIn, say, tried, upload } from "./api.js";
+import { asked, byId, complain, parameterIn, say, tried } from "./api.js";
 import { forms } from "./operations.js";
 import { follow, query } from "./run.js";
 
@@ -9,7 +9,7 @@ const value = (name) => byId(name)?.value.trim() ?? "";
 const method = () => form.querySelector("[name=method]:checked").value;
 const lines = [...document.querySelectorAll("[data-option]")];
 const changed = (field) => field.dispatchEvent(new Event("input", { bubbles: true }));
-let median = null, planned = false, running = 0, turn = 0;
+let planned = false, running = 0, turn = 0;
 byId("plan-title").after(byId("say"));  // messages are beside Run, which is always in sight
 
 // ------------------------------------------------------------------ how the file is read
@@ -39,14 +39,12 @@ const ROLES = { "row-names": "row names", label: "groups", weights: "weights" };
 
 // A column that names, groups or weighs the rows is no column of numbers: its boxes say so, and come back later.
 function roles() {
-  const elsewhere = value("labels-from") !== "";
-  if (elsewhere) byId("label").value = "";
   for (const [place, use] of uses.entries()) {
     const role = Object.keys(ROLES).find((name) => value(name) === use.value), show = shows[place];
     use.hidden = show.hidden = Boolean(role);
     use.disabled = Boolean(role) || !["number", "constant"].includes(use.dataset.kind);
     use.checked = !use.disabled && wanted.get(use);
-    show.disabled = Boolean(role) || elsewhere || use.checked;
+    show.disabled = Boolean(role) || use.checked;
     show.checked = !show.disabled && wanted.get(show);
     show.nextElementSibling.textContent = role ? ROLES[role] : "";
   }
@@ -90,16 +88,6 @@ function follows() {
   last = method();
 }
 
-// ------------------------------------------------------------------ the groups of another file
-
-byId("labels-file")?.addEventListener("change", ({ target }) => tried(async () => {
-  const [file] = target.files, item = await upload(file);
-  byId("labels-from").lastElementChild.before(new Option(item.name, item.id, false, true));
-  byId("labels-from").focus();
-  changed(byId("labels-from"));
-  say("");
-}, null, "Uploading …"));
-
 // ------------------------------------------------------------------ what is asked for
 
 // The reading options, as for gramian.scan.
@@ -109,8 +97,7 @@ function reading() {
   if (!byId("label")) return found;
   const names = (boxes) => boxes.filter((box) => box.checked).map((box) => box.value), shown = names(shows);
   const others = new Set([value("row-names"), value("weights"), value("label"), ...shown]);
-  if (value("labels-from")) found.labels_from = value("labels-from");
-  else if (value("label") || shown.length) found.label = [value("label"), ...shown].filter(Boolean);
+  if (value("label") || shown.length) found.label = [value("label"), ...shown].filter(Boolean);
   for (const [option, name] of Object.entries({ id: "row-names", weights: "weights", missing: "missing", transform: "transform" })) {
     if (value(name)) found[option] = value(name);
   }
@@ -132,15 +119,13 @@ function reading() {
 function parameters() {
   const asked = value("components"), found = {};
   if (asked) found.n_components = /^\d+$/.test(asked) ? parseInt(asked, 10) : /^[\d.]+$/.test(asked) ? parseFloat(asked) : asked;
-  if (method() !== "FaceSpace" && value("scale")) found.scale = value("scale");
+  if (value("scale")) found.scale = value("scale");
   if (method() !== "KernelPCA") return found;
-  // The median itself is computed by the fit, as in the shell.
-  const rbf = Number(value("sigma")) ? { kernel: `rbf(sigma=${sigma()})` } : { kernel: "rbf", gamma: "median" };
+  const rbf = value("sigma") ? { kernel: `rbf(sigma=${value("sigma")})` } : { kernel: "rbf", gamma: "median" };
   return { ...found, ...{ rbf, poly: { kernel: `poly(degree=${value("degree")})` }, cosine: { kernel: "cosine" }, own: { kernel: value("expression") } }[value("kernel")] };
 }
 
-const sigma = () => Number((median * 10 ** Number(value("sigma"))).toPrecision(4));
-const WORDS = { PCA: "PCA", KernelPCA: "Kernel PCA", FaceSpace: "Eigenfaces" };
+const WORDS = { PCA: "PCA", KernelPCA: "Kernel PCA" };
 const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(),
   name: `${WORDS[method()]} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
 const chosen = () => {
@@ -152,7 +137,6 @@ const chosen = () => {
 // ------------------------------------------------------------------ the plan
 
 function layout() {
-  if (byId("labels-file")) byId("labels-file").parentElement.hidden = value("labels-from") !== "upload";
   for (const part of document.querySelectorAll("[data-for]")) {
     part.hidden = !part.dataset.for.split(" ").includes(method()) || (part.dataset.kernel ?? value("kernel")) !== value("kernel");
   }
@@ -169,7 +153,7 @@ const busy = (on) => byId("run-card").setAttribute("aria-busy", String(on));
 
 // The field that an error of the plan is about.
 const FIELDS = { ...CONTROLS, kernel: "expression", weights: "weights", columns: "drop", drop: "drop", corrections: "corrections",
-  labels_from: "labels-from", gamma: "sigma", skip_footer: "skip_footer", skip_after_header: "skip_after_header", header: "lines" };
+  gamma: "sigma", skip_footer: "skip_footer", skip_after_header: "skip_after_header", header: "lines" };
 function wrong(error) {
   for (const name of [...Object.values(FIELDS), "plan-summary"]) if (byId(`${name}-error`)) complain(byId(name), "");
   if (!error) return;
@@ -184,12 +168,6 @@ async function plan() {
   ready(false);
   busy(true);
   try {
-    if (method() === "KernelPCA" && value("kernel") === "rbf") {
-      const width = median ?? (await asked(`data/${id}/width?${chosen()}${value("scale") && `&scale=${value("scale")}`}`)).median;
-      if (mine !== turn) return;
-      median = width;
-      byId("sigma-is").value = `${sigma()}, ${(10 ** Number(value("sigma"))).toPrecision(2)} times the median distance between rows`;
-    }
     const result = await asked("plans", { json: order() });
     if (mine !== turn) return;
     const [summary, why] = result.text.split("\n");
@@ -215,23 +193,18 @@ for (const button of form.querySelectorAll("[data-missing]")) {
   });
 }
 
-const WIDTHLESS = ["components", "sigma", "degree", "kernel", "expression"];  // do not change the distances between rows
 let waiting;
 form.addEventListener("input", ({ target }) => {
-  if (["labels-file", "degree-is"].includes(target.id)) return;
+  if (target.id === "degree-is") return;
   ready(false);
   busy(true);
-  if (!WIDTHLESS.includes(target.id)) median = null;
   if (wanted.has(target)) wanted.set(target, target.checked);
   if (target.name === "method") follows();
   roles();
   layout();
   clearTimeout(waiting);
   turn += 1;
-  if (value("labels-from") !== "upload") return void (waiting = setTimeout(plan, 250));
-  busy(false);
-  byId("used").textContent = "Choose the file of groups.";
-  byId("plan-summary").textContent = byId("plan").textContent = "";
+  waiting = setTimeout(plan, 250);
 });
 
 // ------------------------------------------------------------------ the fit
@@ -252,19 +225,14 @@ form.addEventListener("submit", (event) => {
   }, null, "Starting …").then((well) => { if (!well) { running = 0; ready(); } });
 });
 
-const sheet = document.querySelector("#sheet img");
-const unseen = () => { byId("sheet").textContent = "The pictures are too large for a sample sheet."; };
-if (sheet?.complete && !sheet.naturalWidth) unseen();
-sheet?.addEventListener("error", unseen);
-
 // Shows the settings of a model that was fitted to these data.
 async function restore(model) {
   const { parameters: { n_components, scale, kernel }, reading: read } = (await asked(`models/${model}`)).facts.fit;
-  const [label = "", ...shown] = [read.label ?? []].flat(), degree = /^poly\(degree=(\d+)\)$/.exec(kernel);
-  const own = kernel && !degree && !["rbf", "cosine"].includes(kernel);
+  const [label = "", ...shown] = [read.label ?? []].flat(), degree = /^poly\(degree=(\d+)\)$/.exec(kernel), width = /^rbf\(sigma=([\d.e-]+)\)$/.exec(kernel);
+  const own = kernel && !degree && !width && !["rbf", "cosine"].includes(kernel);
   const [exclude, corrections] = [read.exclude, read.corrections].map((some) => [some ?? []].flat().map((one) => /[,"]/.test(one) ? `"${one}"` : one).join(", "));
-  const fields = { components: n_components, scale, kernel: own ? "own" : degree ? "poly" : kernel ?? "rbf", degree: degree?.[1] ?? 2,
-    "row-names": read.id, label, "labels-from": read.labels_from, exclude, corrections, missing: read.missing, weights: read.weights, transform: read.transform };
+  const fields = { components: n_components, scale, kernel: own ? "own" : degree ? "poly" : width ? "rbf" : kernel ?? "rbf", sigma: width?.[1], degree: degree?.[1] ?? 2,
+    "row-names": read.id, label, exclude, corrections, missing: read.missing, weights: read.weights, transform: read.transform };
   if (own) fields.expression = kernel;
   for (const [name, one] of Object.entries(fields)) if (byId(name)) byId(name).value = one ?? "";
   if (byId("transpose")) byId("transpose").checked = Boolean(read.transpose);

@@ -157,10 +157,8 @@ async function all() {
     if (name === "scores" && watched && !rows.length) await unusual();
   }
   restore();
-  const { python, shell, methods } = await asked(`models/${id}/code?${query}`);
+  const { python, methods } = await asked(`models/${id}/code?${query}`);
   byId("code").textContent = python;
-  byId("command").textContent = shell;
-  byId("shell").hidden = !shell;
   if (methods) {
     byId("methods").textContent = methods;
     byId("methods-box").hidden = false;
@@ -484,7 +482,6 @@ async function count() {
   byId("operation-choose-components").open = order.length * columns <= QUICK;
 }
 
-if (main.dataset.kind === "FaceSpace") import("./faces.js");
 if (byId("operations")) forms("models", id, (name) => !OWN.includes(name), () => query, true).catch((error) => say(error.message, true));
 all().then(() => own && document.querySelector(".finding") && offerRemedies()).then(count)
   .then(() => { main.dataset.ready = "yes"; }, (error) => say(error.message, true));

@@ -34,7 +34,7 @@ from gramian.errors import FULL, ParameterError, reason
 SHORTEST_TOKEN = 16  # characters
 STATIC = "/static/"  # paths without a token
 READS = ("GET", "HEAD", "OPTIONS")
-SENDS_DATA = tuple(f"/api/v1/{what}" for what in ("data", "models", "galleries", "faces"))
+SENDS_DATA = ("/api/v1/data", "/api/v1/models")
 SMALL, REST_SECONDS = 1 << 20, 1.0  # bytes of a request without data; seconds for the rest of a body
 DEFAULT_PORTS = {"http": "80", "https": "443"}
 HEADERS = {
@@ -62,7 +62,7 @@ def create_app(
     Parameters
     ----------
     *sources : str or Path
-        Read-only models, galleries and data.
+        Read-only models and data.
     store : str or Path, optional
         A folder for uploads and models, which survive a restart: new, empty, or an earlier store. By default
         they are in a temporary folder, which goes with the server.
@@ -129,7 +129,7 @@ def create_app(
 async def _described(state: State, item: Item) -> Item:
     """Return an item of the command line with its facts, or with why it cannot be read."""
     try:
-        facts = await state.describe(item.kind, state.source_of(item), draft=True)
+        facts = await state.describe(item.kind, state.source_of(item))
     except Refusal as refusal:
         facts = {"error": refusal.detail}
         LOG.warning(f"{item.name}: {refusal.detail}")

@@ -14,12 +14,11 @@ from gramian.app.verbs import verbs as all_verbs
 from gramian.app.verbs.show import LOOKS
 from gramian.core.checks import names_in
 
-Kind = Literal["model", "gallery", "data"]
-Kinds = Literal["models", "galleries", "data"]
-KINDS: dict[str, Kind] = {"models": "model", "galleries": "gallery", "data": "data"}
+Kind = Literal["model", "data"]
+Kinds = Literal["models", "data"]
+KINDS: dict[str, Kind] = {"models": "model", "data": "data"}
 ID = r"^[0-9a-f]{32}$"
-# Of options that are any text elsewhere; a file of labels is uploaded data here.
-PATTERNS = {"size": r"^[0-9]{1,5}x[0-9]{1,5}$", "labels_from": r"^[0-9a-f]{32}(:.{1,200})?$"}
+PATTERNS = {"size": r"^[0-9]{1,5}x[0-9]{1,5}$"}  # of an option that is any text elsewhere
 
 
 class Refusal(HTTPException):
@@ -60,9 +59,9 @@ def _fields(parameters: Iterable[Parameter]) -> Iterator[tuple[str, Any]]:
             kind: Any = (Columns if param.name in ("answers", "pivot") else Names) | None
         else:
             kind = Annotated[param.kind, BeforeValidator(param.value)]
-        help = param.help.replace("another file", "uploaded data, ID or ID:COLUMN")
         default = ... if param.required else param.default
-        yield param.name, (kind, Field(default=default, description=help, pattern=PATTERNS.get(param.name)))
+        about = Field(default=default, description=param.help, pattern=PATTERNS.get(param.name))
+        yield param.name, (kind, about)
 
 
 def verbs() -> dict[str, Verb]:
@@ -71,7 +70,6 @@ def verbs() -> dict[str, Verb]:
         name: verb
         for name, verb in all_verbs().items()
         if verb.inputs
-        and verb.inputs[0].about.kind in ("model", "data")
         and not (verb.shell_only or name in ("fit", "plan"))
         and not any(option.positional for option in verb.options.values())  # texts
     }
@@ -90,16 +88,7 @@ def form_of(verb: Verb) -> dict[str, Any]:
 
 def subject(verb: Verb) -> str:
     """Return what a verb is about, as URLs have it."""
-    if verb.name.startswith("faces "):
-        return "faces"
     return "data" if verb.inputs[0].about.kind == "data" else "models"
-
-
-def body_of(verb: Verb) -> Parameter | None:
-    """Return the input of a verb that the body of a request may be: rows, or pictures of faces."""
-    return next(
-        (param for param in verb.inputs[1:] if param.name == "data" or param.about.kind == "faces"), None
-    )
 
 
 # ------------------------------------------------------------------ queries and bodies
@@ -121,7 +110,6 @@ class UploadQuery(Reading):
     """Uploaded data: its name, whose suffix gives its kind, and its reading options."""
 
     name: str = Field(default="data", min_length=1, max_length=200)
-    draft: bool = Field(default=False, description="Also accept a table that cannot be read as it is.")
 
 
 class DataQuery(Reading):
@@ -130,17 +118,11 @@ class DataQuery(Reading):
     data: str | None = Field(default=None, pattern=ID, description="Id of uploaded data.")
 
 
-class WidthQuery(Reading):
-    """Reading options, and the scaling of columns."""
-
-    scale: Literal["unit"] | None = Field(default=None, description="Columns of unit variance.")
-
-
 class PageQuery(Reading):
     """How the page of data reads a file, and the method, or the model, whose settings it begins with."""
 
     slips: Literal["read", "missing", ""] | None = None
-    method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
+    method: Literal["PCA", "KernelPCA"] = "PCA"
     model: str | None = Field(default=None, pattern=ID, description="Id of a model that was fitted to it.")
 
 
@@ -161,10 +143,9 @@ def query_of(verb: Verb) -> type[VerbQuery]:
         any(param.about.kind == "data" for param in verb.inputs),
     )
     for param in verb.inputs[1:]:
-        if param.about.kind != "faces":
-            required = param.required and param.name != "data"  # which may be the body
-            kind, default = (str, ...) if required else (str | None, None)
-            fields[param.name] = (kind, Field(default=default, description=f"Id. {param.help}", pattern=ID))
+        required = param.required and param.name != "data"  # which may be the body
+        kind, default = (str, ...) if required else (str | None, None)
+        fields[param.name] = (kind, Field(default=default, description=f"Id. {param.help}", pattern=ID))
     base = RowsQuery if reads else VerbQuery
     made: type[VerbQuery] = create_model(f"{verb.name}Query", __base__=base, **fields)
     return made
@@ -181,7 +162,7 @@ class FigureQuery(_Looks):  # type: ignore[misc]
         default=None, description="First and last of the normal rows, by which a control chart is drawn."
     )
     width: int | None = Field(default=None, ge=200, le=2000, description="Width in pixels.")
-    format: Literal["json", "svg", "png", "pdf", "csv"] = Field(
+    format: Literal["json", "svg", "png", "csv"] = Field(
         default="json", description="For a page, or as a file in light colours; csv is the table it draws."
     )
 
@@ -196,21 +177,11 @@ class KernelQuery(_Audit):  # type: ignore[misc]
     expression: str = Field(min_length=1, max_length=1000)
 
 
-class ContoursQuery(Strict):
-    """A kernel, and points in the plane."""
-
-    expression: str = Field(min_length=1, max_length=1000)
-    points: Literal["rings", "moons", "groups"] = "rings"
-
-
 class Fit(Strict):
     """A fit: estimator, parameters and data."""
 
     data: str = Field(pattern=ID)
-    estimator: Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"] = "PCA"
+    estimator: Literal["PCA", "KernelPCA", "Whitener"] = "PCA"
     parameters: dict[str, Any] = Field(default={}, description="Parameters of the estimator, as in Python.")
     reading: Reading = Reading()
-    propose: bool = Field(
-        default=False, description="Choose what the data suggest where `reading` and `parameters` do not."
-    )
     name: str = Field(default="model", min_length=1, max_length=200)

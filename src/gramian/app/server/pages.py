@@ -70,14 +70,13 @@ def start(state: Server) -> HTMLResponse:
 @pages.get("/data/{id}")
 async def data(state: Server, id: routes.Id, query: Annotated[PageQuery, Query()]) -> Response:
     """Return the page of data, on which a method is chosen, read as the query says."""
-    others = [item for item in state.all("data") if item.id != id]
     try:
-        return data_page(*await _read_as(state, id, query), query.method, others=others)
+        return data_page(*await _read_as(state, id, query), query.method)
     except Refusal as refusal:
         if refusal.status_code == 404:
             raise
         arguments = await _read_as(state, id, PageQuery(pivot=[]))
-        return data_page(*arguments, query.method, others=others, problem=refusal.detail)
+        return data_page(*arguments, query.method, problem=refusal.detail)
 
 
 async def _read_as(
@@ -137,7 +136,6 @@ def data_page(
         Further values of the template.
     """
     preview = facts.get("preview") or {}
-    method = method if facts.get("picture_shape") or method != "FaceSpace" else "PCA"
     proposed = _proposed(facts.get("proposals") or {})
     start = {proposal["option"]: proposal["value"] for proposal in proposed if method in proposal["methods"]}
     if reading.get("pivot"):
@@ -185,8 +183,8 @@ def model(
     state: Server, id: routes.Id, chosen: Annotated[str | None, Query(alias="data", pattern=ID)] = None
 ) -> Response:
     """Return the page of a model, perhaps with data to plot."""
-    item = state.find("model", id)
-    sources, fit = state.all("data"), item.facts.get("fit")
+    item, sources = state.find("model", id), state.all("data")
+    fit = item.facts.get("fit")
     return page(
         "model.html",
         item=item,
@@ -196,7 +194,6 @@ def model(
         # Without its data it cannot be fitted again.
         fit=fit if fit and any(source.id == fit["data"] for source in sources) else None,
         back=_back(item, fit) if fit else "",
-        galleries=state.all("gallery"),
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,15 +28,12 @@ api = APIRouter(prefix="/api/v1", responses=dict.fromkeys(STATUSES, ERROR))
 Id = Annotated[str, InPath(pattern=ID)]
 IdOf = Annotated[str, Query(pattern=ID)]
 Shown = Annotated[DataQuery, Query()]
-EXAMPLES = {"penguins": "penguins.csv", "digits": "digits.zip", "circle": "circle.csv"}
-EXAMPLES |= {"faces": "drawn-faces.zip"}
+EXAMPLES = {"penguins": "penguins.csv", "rings": "rings.csv", "digits": "digits.npz", "faces": "faces.npz"}
 SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample
-JSON, CSV, PDF = "application/json", "text/csv", "application/pdf"
-PICTURES = {"image/png": ".png", "image/jpeg": ".jpg", "application/zip": ".zip"}
-ROWS = {JSON: ".json", CSV: ".csv"} | PICTURES
-FACES = {JSON: ".json"} | PICTURES
+JSON, CSV = "application/json", "text/csv"
+ROWS = {JSON: ".json", CSV: ".csv"}
 FILE = {"application/octet-stream": ""}  # of any kind; its name or its content says which
-FIGURES = {"json": JSON, "svg": "image/svg+xml", "png": "image/png", "pdf": PDF, "csv": CSV}
+FIGURES = {"json": JSON, "svg": "image/svg+xml", "png": "image/png", "csv": CSV}
 
 
 async def state_of(request: Request) -> State:
@@ -130,7 +128,7 @@ def shown(state: State, id: str, query: DataQuery) -> dict[str, Any]:
 
 def parts_of(state: State, fit: fields.Fit) -> dict[str, Any]:
     """Return what a process needs for a fit."""
-    about = fit.model_dump(include={"data", "estimator", "parameters", "propose"})
+    about = fit.model_dump(include={"data", "estimator", "parameters"})
     return {
         "fit": about | {"reading": fit.reading.options()},
         "data": state.source("data", fit.data, fit.reading),
@@ -139,7 +137,7 @@ def parts_of(state: State, fit: fields.Fit) -> dict[str, Any]:
 
 @api.post("/plans")
 async def make_plan(state: Server, fit: fields.Fit) -> dict[str, Any]:
-    """Return the plan of a fit without running it, what it uses of the data, and the proposals applied."""
+    """Return the plan of a fit without running it, and what it uses of the data."""
     return await state.ask("plan", **parts_of(state, fit))
 
 
@@ -197,21 +195,10 @@ async def store_upload(
     """Store the body once a process has checked it."""
     kinds = FILE | (ROWS if kind == "data" else {})
     async with received(state, request, kinds, suffix) as path:
-        source = state.source_of(received_item(path, name), query)
-        facts = await state.describe(kind, source, query is not None and query.draft)
+        facts = await state.describe(kind, state.source_of(received_item(path, name), query))
         if query is not None:
             facts["reading"] = query.options()
         return facts_of(state.put(path, kind, name, facts))
-
-
-async def create_item(
-    state: State, kind: fields.Kind, name: str, do: str, /, **message: Any
-) -> dict[str, Any]:
-    """Store a file that a process writes."""
-    with state.temporary(Path(name).suffix) as path:
-        answer = state.source_of(received_item(path, name))
-        await state.ask(do, answer=answer, **message)
-        return facts_of(state.put(path, kind, name, await state.describe(kind, answer, draft=True)))
 
 
 Name = Annotated[str, Query(min_length=1, max_length=200)]
@@ -221,12 +208,6 @@ Name = Annotated[str, Query(min_length=1, max_length=200)]
 async def add_model(state: Server, request: Request, name: Name = "model") -> dict[str, Any]:
     """Upload a .gramian file."""
     return await store_upload(state, request, "model", name, ".gramian")
-
-
-@api.post("/galleries", status_code=201, openapi_extra=body(FILE))
-async def add_gallery(state: Server, request: Request, name: Name = "gallery") -> dict[str, Any]:
-    """Upload a gallery written by `gramian faces enroll`."""
-    return await store_upload(state, request, "gallery", name, ".gallery")
 
 
 @api.post("/data", status_code=201, openapi_extra=body(FILE | ROWS))
@@ -240,25 +221,13 @@ async def add_data(
 
 
 @api.post("/examples/{name}", status_code=201)
-async def add_example(
-    state: Server, name: Literal["penguins", "digits", "circle", "faces"]
-) -> dict[str, Any]:
-    """Add example data: penguins, handwritten digits, two rings, or drawn faces."""
-    return await create_item(state, "data", EXAMPLES[name], "example", name=name)
-
-
-@api.post("/faces/{id}/enroll", status_code=201)
-async def enroll(
-    state: Server,
-    id: Id,
-    data: IdOf,
-    agreed: Annotated[bool, Query(description="The people in the pictures consent.")] = False,
-) -> dict[str, Any]:
-    """Create a gallery of the people in pictures, one folder for each person."""
-    if not agreed:
-        raise Refusal(422, "People must consent to being recognised. Ask them first, then add &agreed=true.")
-    message = shown(state, id, DataQuery(data=data))
-    return await create_item(state, "gallery", "people.gallery", "enroll", **message)
+async def add_example(state: Server, name: Literal["penguins", "rings", "digits", "faces"]) -> dict[str, Any]:
+    """Add example data: penguins, two rings, handwritten digits, or drawn faces."""
+    example = files("gramian") / "examples" / EXAMPLES[name]
+    with state.temporary(Path(EXAMPLES[name]).suffix) as path:
+        path.write_bytes(example.read_bytes())
+        facts = await state.describe("data", state.source_of(received_item(path, EXAMPLES[name])))
+        return facts_of(state.put(path, "data", EXAMPLES[name], facts))
 
 
 @api.get("/operations")
@@ -286,7 +255,7 @@ async def data_info(state: Server, id: Id, reading: Annotated[Reading, Query()])
     """Return all facts of data, also as other reading options show them.
 
     Those of a table have a `preview` of its columns, and `proposals` for `pca` and `kernel-pca`: lists of
-    `option`, `value`, `why` and `evidence`. Fits apply them with `propose`.
+    `option`, `value`, `why` and `evidence`. A `problem` says why it cannot be used as it is.
     """
     return facts_of(state.find("data", id), await data_facts(state, id, reading))
 
@@ -294,19 +263,19 @@ async def data_info(state: Server, id: Id, reading: Annotated[Reading, Query()])
 async def data_facts(state: State, id: str, reading: Reading) -> dict[str, Any]:
     """Return all facts of data in a new dict, also as other reading options show them."""
     if reading.options():
-        return await state.describe("data", state.source("data", id, reading), draft=True)
+        return await state.describe("data", state.source("data", id, reading))
     return dict(state.find("data", id).facts)
 
 
-@api.get("/{kinds}/{id}")
-def info(state: Server, kinds: Literal["models", "galleries"], id: Id) -> dict[str, Any]:
-    """Return all facts of a model or a gallery."""
-    return facts_of(state.find(KINDS[kinds], id))
+@api.get("/models/{id}")
+def info(state: Server, id: Id) -> dict[str, Any]:
+    """Return all facts of a model."""
+    return facts_of(state.find("model", id))
 
 
 @api.delete("/{kinds}/{id}", status_code=204)
 async def remove(state: Server, kinds: Kinds, id: Id) -> None:
-    """Delete a model, a gallery or data, and cancel the fits that read it."""
+    """Delete a model or data, and cancel the fits that read it."""
     state.remove(state.find(KINDS[kinds], id))
     for job in [job for job in state.jobs.values() if job.facts["data"] == id]:
         await job.cancel()
@@ -317,9 +286,9 @@ async def remove(state: Server, kinds: Kinds, id: Id) -> None:
 
 
 def add_verb(verb: Verb) -> None:
-    """Add the route of a verb, whose other inputs are items, or the body."""
-    first, of_body = verb.inputs[0], fields.body_of(verb)
-    accepted = FACES if of_body is not None and of_body.about.kind == "faces" else ROWS
+    """Add the route of a verb, whose other inputs are items; its rows may be the body."""
+    first = verb.inputs[0]
+    takes_rows = any(param.name == "data" for param in verb.inputs[1:])
 
     async def apply(state: Server, request: Request, id: Id, query: Any) -> Response:
         options = query.model_dump(exclude_unset=True, exclude=set(fields.RowsQuery.model_fields))
@@ -330,18 +299,18 @@ def add_verb(verb: Verb) -> None:
             if (item := ids[param.name]) is not None:
                 kind: Any = "data" if param.about.kind == "meta" else param.about.kind
                 message[param.name] = state.source(kind, item, reading if kind == "data" else None)
-        if of_body is None or (of_body.name in message and not sends_body(request.headers)):
+        if not takes_rows or ("data" in message and not sends_body(request.headers)):
             return await written(state, "operate", **message)
-        if of_body.name in message:
+        if "data" in message:
             raise Refusal(422, "The request has a body and data=ID. Send one of them.")
-        async with received(state, request, accepted) as path:
-            message[of_body.name] = state.source_of(received_item(path, "the data"), reading) | {"once": True}
+        async with received(state, request, ROWS) as path:
+            message["data"] = state.source_of(received_item(path, "the data"), reading) | {"once": True}
             return await written(state, "operate", **message)
 
     apply.__annotations__["query"] = Annotated[fields.query_of(verb), Query()]
     apply.__doc__ = verb.summary
     name = verb.name.split()[-1]
-    described = None if of_body is None else body(accepted, required=accepted is FACES)
+    described = body(ROWS, required=False) if takes_rows else None
     path = f"/{fields.subject(verb)}/{{id}}/{name}"
     api.add_api_route(path, apply, methods=["POST"], name=name, openapi_extra=described, **produces(JSON))
 
@@ -351,24 +320,6 @@ for verb in fields.verbs().values():
 
 
 # ------------------------------------------------------------------ what is shown
-
-
-@api.get("/examples/door/{who}", **produces("image/png"))
-async def example_visitor(state: Server, who: Literal["known", "stranger", "house"]) -> Response:
-    """Return a test picture for the drawn faces: a known person, a stranger, or a house."""
-    return await written(state, "example_visitor", "image/png", who=who)
-
-
-@api.get("/data/{id}/width")
-async def width(state: Server, id: Id, query: Annotated[fields.WidthQuery, Query()]) -> dict[str, float]:
-    """Return the median distance between rows, a first guess of a kernel's sigma."""
-    return await state.ask("width", data=state.source("data", id, query), scale=query.scale)
-
-
-@api.get("/data/{id}/pictures", **produces("image/png"))
-async def pictures(state: Server, id: Id) -> Response:
-    """Return some of the pictures on one sheet."""
-    return await written(state, "sheet", "image/png", data=state.source("data", id))
 
 
 @api.get("/models/{id}/figures")
@@ -413,7 +364,7 @@ async def results(state: Server, id: Id, query: Shown) -> Response:
 
 @api.get("/models/{id}/code")
 async def code(state: Server, id: Id, query: Shown) -> dict[str, str]:
-    """Return a command and Python code that fit the same model, and a paragraph for a methods section."""
+    """Return Python code that fits the same model, and a paragraph for a methods section."""
     return await state.ask("code", **shown(state, id, query))
 
 
@@ -421,9 +372,3 @@ async def code(state: Server, id: Id, query: Shown) -> dict[str, str]:
 async def kernel(state: Server, query: fields.KernelQuery) -> dict[str, Any]:
     """Check whether a function is a kernel: return a proof, or a counterexample with its figure."""
     return await state.ask("kernel", seconds=SEARCHED * state.limits.seconds, **query.model_dump())
-
-
-@api.post("/kernels/contours")
-async def contours(state: Server, query: fields.ContoursQuery) -> dict[str, Any]:
-    """Fit a kernel PCA to points in the plane, and return lines of equal score of its first components."""
-    return await state.ask("contours", **query.model_dump())

@@ -1,4 +1,4 @@
-"""What a running server holds: models, galleries and data on disk, processes that compute, and fits.
+"""What a running server holds: models and data on disk, processes that compute, and fits.
 
 Each item has a folder of its own, which appears and goes as a whole. Anybody may have changed a store
 meanwhile, so descriptions are checked, and no link is followed. Processes have limits on memory and time;
@@ -32,7 +32,6 @@ from gramian.core import arrays
 from gramian.core.atomic import as_file_error, as_path, atomic_write, locked
 from gramian.core.checks import amount, counted, duration
 from gramian.errors import FileError, ParameterError, shortened
-from gramian.models.model_file import BEGINNING
 
 LOG = logging.getLogger("gramian.app.server")
 LONGEST = 8 << 20  # bytes of a description
@@ -51,8 +50,8 @@ class Limits:
 
     Attributes
     ----------
-    upload_bytes, rows : int
-        Of one body, and of one table.
+    upload_bytes : int
+        Of one body.
     memory, seconds : int, float
         Working memory and time of one request.
     fits, fit_memory, fit_seconds : int, int, float
@@ -60,7 +59,6 @@ class Limits:
     """
 
     upload_bytes: int = 256 << 20
-    rows: int = 5_000_000
     memory: int = 2 << 30
     seconds: float = 60.0
     fits: int = max(1, CORES // 2)
@@ -72,7 +70,7 @@ class Limits:
 
 
 class Item(BaseModel):
-    """A model, a gallery or data. Its description is read strictly.
+    """A model or data. Its description is read strictly.
 
     Attributes
     ----------
@@ -112,8 +110,6 @@ def summary(kind: Kind, facts: Message, size: int) -> str:
     """Return the kind and size of an item in words."""
     if "error" in facts:
         return shortened(facts["error"])
-    if kind == "gallery":
-        return counted(len(facts["people"]), "person", "people")
     if kind == "data":
         noun = "picture" if facts.get("picture_shape") else "row"
         return ", ".join([*([counted(facts["rows"], noun)] if "rows" in facts else []), amount(size)])
@@ -123,7 +119,7 @@ def summary(kind: Kind, facts: Message, size: int) -> str:
 
 
 def given_item(source: str) -> Item:
-    """Return a source of the command line; its name and first bytes give the kind.
+    """Return a source of the command line; its name gives the kind.
 
     Raises
     ------
@@ -134,13 +130,9 @@ def given_item(source: str) -> Item:
     file = path if path.exists() or "::" not in source else Path(source.rpartition("::")[0])
     if not file.exists():
         raise FileError(f"{source}: no such file or folder. Check the name.")
-    kind: Kind = "model" if path.suffix == ".gramian" else "data"
-    if kind == "data" and path.is_file():
-        with open(path, "rb") as opened:
-            kind = "gallery" if opened.read(64).startswith(BEGINNING, 8) else "data"
     return Item(
         id=secrets.token_hex(16),
-        kind=kind,
+        kind="model" if path.suffix == ".gramian" else "data",
         name=Path(source).name.encode("utf-8", "replace").decode()[:200],
         created=file.stat().st_mtime,
         bytes=file.stat().st_size if file.is_file() else 0,
@@ -169,7 +161,7 @@ class Worker:
     usable: bool = True
 
     @classmethod
-    async def start(cls, memory: int, rows: int, threads: int = 1) -> Worker:
+    async def start(cls, memory: int, threads: int = 1) -> Worker:
         """Start a process."""
         # The package may not be on the default path.
         path = [str(Path(gramian.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
@@ -181,7 +173,7 @@ class Worker:
         }
         environment |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "gramian.app.server.worker", str(memory), str(rows)),
+            *(sys.executable, "-P", "-m", "gramian.app.server.worker", str(memory)),
             stdin=PIPE,
             stdout=PIPE,
             env=environment,
@@ -253,7 +245,6 @@ class Job:
             "seconds": 0.0,
             "plan": None,
             "plan_text": "",
-            "proposals": [],
             "progress": {"text": "", "counted": None, "done": 0, "total": 0},
             "model": None,
             "error": None,
@@ -283,7 +274,7 @@ class Job:
         outcome: Message = {"state": "failed", "error": "The server failed; its log says why.", "status": 500}
         order = {"do": "fit", "answer": {"path": str(path), "name": "the model"}, **message}
         try:
-            worker = await Worker.start(limits.fit_memory, limits.rows, max(1, CORES // limits.fits))
+            worker = await Worker.start(limits.fit_memory, max(1, CORES // limits.fits))
             facts = await worker.ask(order, limits.fit_seconds, self._on_message)
             outcome = {"model": state.put(path, "model", self._facts["name"], facts).id, "state": "done"}
         except Refusal as refusal:
@@ -303,7 +294,6 @@ class Job:
     def _on_message(self, message: Message) -> None:
         if "plan" in message:
             self._facts |= {"plan": message["plan"], "plan_text": message["text"], "state": "running"}
-            self._facts["proposals"] = message["proposals"]
             self.planned.set()
         else:
             self._facts["progress"] = message
@@ -396,31 +386,14 @@ class State:
         return self.source_of(self.find(kind, id), reading)
 
     def source_of(self, item: Item, reading: Reading | None = None) -> Message:
-        """Return what a process needs to open a file, with the table of labels that the options name.
-
-        ``arguments`` are those of :func:`gramian.scan` as a report names them: without ids.
-
-        Raises
-        ------
-        Refusal
-            404 if there is no such table.
-        """
+        """Return what a process needs to open a file; ``arguments`` as a report has those of ``scan``."""
         options = item.reading.options() | ({} if reading is None else reading.options())
         path, name, is_given = item.path, item.name, item.given
         if (sheet := options.pop("sheet", None)) is not None:
             path, name = (f"{text.partition('::')[0]}::{sheet}" for text in (path, name))
             is_given = True
         result: Message = {"path": path, "name": name, "kind": item.suffix, "given": is_given}
-        result |= {"reading": options, "arguments": {"path": name, **options}}
-        if (named := options.get("labels_from")) is not None:
-            id, _, column = named.partition(":")
-            try:
-                labels = self.source("data", id)
-            except Refusal as refusal:
-                raise Refusal(404, f"labels_from={named}: {refusal.detail}") from refusal
-            result["labels"] = labels | {"column": column or None}
-            result["arguments"]["labels_from"] = ":".join(filter(None, (labels["name"], column)))
-        return result
+        return result | {"reading": options, "arguments": {"path": name, **options}}
 
     def put(self, source: Path, kind: Kind, name: str, facts: Message) -> Item:
         """Move a file into a new item.
@@ -477,7 +450,7 @@ class State:
             if self._idle:
                 worker = self._idle.pop()
             else:
-                worker = await Worker.start(self.limits.memory, self.limits.rows)
+                worker = await Worker.start(self.limits.memory)
             try:
                 return await worker.ask({"do": do, **message}, self.limits.seconds)
             finally:
@@ -486,9 +459,9 @@ class State:
                 else:
                     await asyncio.shield(worker.end())
 
-    async def describe(self, kind: Kind, source: Message, draft: bool = False) -> Message:
-        """Return the facts that a process finds in a file; a draft of data may be unusable as it is."""
-        return await self.ask("describe", kind=kind, source=source, draft=draft)
+    async def describe(self, kind: Kind, source: Message) -> Message:
+        """Return the facts that a process finds in a file."""
+        return await self.ask("describe", kind=kind, source=source)
 
     def start_fit(self, fit: Fit, message: Message) -> Job:
         """Start a fit.

@@ -9,17 +9,14 @@ import inspect
 import io
 import json
 import os
-import shlex
 import shutil
 import threading
 import time
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import lru_cache, partial
-from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,20 +26,17 @@ import pandas as pd
 from gramian import PCA, KernelPCA, Whitener, errors, load
 from gramian.answers.departure import Departure
 from gramian.answers.diagnose import Diagnosis, diagnosis_of
-from gramian.answers.proposals import KNOWN, METHODS, Method, of_scan, proposals
-from gramian.app.verb import Blocks, Context, Parameter, Result, as_arguments
+from gramian.answers.proposals import METHODS, proposals
+from gramian.app.verb import Context, Parameter, Result
 from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs.fit import with_usual_components
-from gramian.core import arrays, progress
-from gramian.core.checks import check_choice, check_integer, counted, plain
+from gramian.core import progress
+from gramian.core.checks import check_choice, plain
 from gramian.errors import DataError
-from gramian.faces import Faces, FaceSpace, Gallery, example_faces, read_faces
-from gramian.figures.images import Picture, contact_sheet, grey, grey_range
-from gramian.figures.names import component_titles, usual_hue
+from gramian.figures.names import usual_hue
 from gramian.figures.registry import available, function_of
-from gramian.kernels import kernel_from_name, widths
+from gramian.kernels import kernel_from_name
 from gramian.models.inputs import expected_columns
-from gramian.models.kernel_pca.projection import as_scaled
 from gramian.models.model_file import read_model
 from gramian.models.monitor import monitor_of
 from gramian.report import facts as facts_of
@@ -52,17 +46,15 @@ from gramian.report.page import report_page
 from gramian.report.results import write_results
 from gramian.report.sections import MOST_SCORES
 from gramian.report.sentences import methods_lines, python_calls
-from gramian.report.tables import completed, feature_names, write_table
+from gramian.report.tables import completed, write_table
 from gramian.statistics.components import (
     component_names,
     decomposition_of,
     mapping_of,
 )
 from gramian.statistics.findings import Finding
-from gramian.tables.as_rows import as_rows
-from gramian.tables.files import locate
 from gramian.tables.labels import in_order, label_texts
-from gramian.tables.metadata import LabelPlace, labels_of, with_metadata
+from gramian.tables.metadata import labels_of, with_metadata
 from gramian.tables.names import PICTURE_SUFFIXES
 from gramian.tables.preview import Preview
 from gramian.tables.reading import IMPUTED
@@ -71,27 +63,21 @@ from gramian.tables.scan import Scan, scan
 from gramian.tables.table import Expected, Table
 from gramian.tables.times import in_time
 
-ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
+ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener)}
 MODELS_CACHED = 8
 TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
-SHOWN = 24  # pictures of data
-LINE = 40  # values in the line of a column
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
 
 NARROW, WIDTH = 340, 560  # pixels of a figure that fits a phone, and by default
 PIXELS = 96 / 25.4  # of a millimetre
 LINKED = ("scores", "biplot", "control-chart", "loadings")  # figures that answer the pointer
-# The playground: points, the components, cells of a side of the grid, and lines of each.
-POINTS, COMPONENTS, CELLS = 120, 3, 48
 ROWS_TEXT = (
-    "Send a list of rows, each a list of numbers or an object with named numbers, or "
-    '{"columns": ["a"], "values": [[1]]}; a missing value is null.'
+    "Send a list of rows, each a list of numbers or an object with named numbers; a missing value is null."
 )
 Message = dict[str, Any]
 Say = Callable[[Message], None]
-most_rows = 5_000_000  # of a table; the worker sets it
 _latest: dict[str, Table] = {}  # the table that was read last for a model
 
 # --------------------------------------------------------------- tables
@@ -104,7 +90,7 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     ----------
     data : dict
         ``path``; ``kind``, a suffix or "" to detect it; ``reading``, the options of ``scan``; ``given`` for a
-        source of the command line; perhaps ``labels``, the data of labels, with the ``column`` of them.
+        source of the command line.
     expected : Expected, optional
     size : (height, width), optional
         Default size of pictures.
@@ -115,30 +101,20 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     """
     with scanned(data, size) as scan:
         table = scan.read(expected)
-    if (rows := table.values.shape[0]) > most_rows:
-        text = f"{data['name']} has {rows:,} rows, and the limit is {most_rows:,}."
-        raise DataError(f"{text} Send fewer, or use gramian fit in a shell.")
     return replace(table, source=data["name"])
 
 
 @contextmanager
 def scanned(data: Message, size: tuple[int, int] | None = None) -> Iterator[Scan]:
-    """Open what :func:`read_table` reads."""
+    """Open what :func:`read_table` reads: uploads have formats, but perhaps no suffix."""
     options = dict(data["reading"])
     if size is not None and data["kind"] in FILES_OF_PICTURES and not data["given"]:
         options.setdefault("size", (size[1], size[0]))
-    with ExitStack() as files:
-
-        def place(source: Message) -> Any:
-            """Return where to read: uploads have formats, but perhaps no suffix."""
-            if source["given"]:
-                return locate(source["path"])
-            file = files.enter_context(open(source["path"], "rb"))
-            return json_rows(file, source["path"]) if source["kind"] == ".json" else file
-
-        if (labels := data.get("labels")) is not None:
-            options["labels_from"] = LabelPlace(place(labels), labels["column"], labels["name"])
-        yield scan(data["path"] if data["given"] else place(data), **options)
+    if data["given"]:
+        yield scan(data["path"], **options)
+        return
+    with open(data["path"], "rb") as file:
+        yield scan(json_rows(file, data["path"]) if data["kind"] == ".json" else file, **options)
 
 
 def columns_of(data: Message, **more: Any) -> Preview | None:
@@ -155,8 +131,7 @@ def json_rows(file: IO[bytes], name: str = "") -> IO[bytes]:
     Parameters
     ----------
     file : binary file
-        ``[[1, 2], [3, 4]]``, ``[{"a": 1, "b": 2}]``, ``{"columns": ["a", "b"], "values": [[1, 2]]}``, or
-        pictures as lists of lists of lists.
+        ``[[1, 2], [3, 4]]``, ``[{"a": 1, "b": 2}]``, or pictures as lists of lists of lists.
     name : str
 
     Raises
@@ -175,9 +150,10 @@ def json_rows(file: IO[bytes], name: str = "") -> IO[bytes]:
     stream = io.BytesIO()
     try:
         rows = json.loads(file.read(), parse_constant=refuse)
-        names, rows = (rows["columns"], rows["values"]) if isinstance(rows, dict) else (None, rows)
-        if names is not None or all(isinstance(row, dict) for row in rows):
-            frame = pd.DataFrame(rows, columns=names)
+        if not isinstance(rows, list):
+            raise ValueError("they are no list")
+        if all(isinstance(row, dict) for row in rows):
+            frame = pd.DataFrame(rows)
             frame.set_axis(frame.columns.map(str), axis=1).to_feather(stream)
         else:
             values = np.array(rows)
@@ -197,21 +173,16 @@ def json_rows(file: IO[bytes], name: str = "") -> IO[bytes]:
 # --------------------------------------------------------------- items
 
 
-def describe(kind: str, source: Message, draft: bool) -> Message:
-    """Return the facts of a model, a gallery, or data; other files raise an error.
-
-    Data that are a draft may be unusable as they are.
-    """
+def describe(kind: str, source: Message) -> Message:
+    """Return the facts of a model or data; other files raise an error."""
     if kind == "data":
-        return describe_data(source, draft)
-    if kind == "gallery":
-        return facts_of.gallery_facts(Gallery.open(source["path"]))
+        return describe_data(source)
     stored = read_model(source["path"])
     return {**facts_of.info_facts(load(source["path"]), stored.kind), "versions": stored.versions}
 
 
-def describe_data(data: Message, draft: bool = False) -> Message:
-    """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
+def describe_data(data: Message) -> Message:
+    """Return the facts of a table or pictures; ``problem`` says why a table cannot be used as it is."""
     with scanned(data) as scan:
         options = scan.options
     seen, problem = columns_of(data), None
@@ -224,7 +195,7 @@ def describe_data(data: Message, draft: bool = False) -> Message:
         facts["labels"] = in_order(map(errors.shortened, kinds), levels)[:TOLD] or None
         facts["feature_names"] = plain(table.feature_names and table.feature_names[:TOLD])
     except errors.GramianError as error:
-        if not draft or seen is None:
+        if seen is None:
             raise
         problem = str(error)
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
@@ -237,49 +208,30 @@ def describe_data(data: Message, draft: bool = False) -> Message:
 
 
 def _preview(seen: Preview, wanted: set[Any]) -> Message:
-    """Return the facts of a preview; of each column what it is, and a line of its values between 0 and 1."""
+    """Return the facts of a preview, and of each column what it is."""
     found = {role.name: role for role in roles_of(seen)}
-    of_name = {column.name: column for column in seen.columns}
     facts: Message = seen.facts(wanted)
     for column in facts["columns"]:
-        role, sample = found[column["name"]], of_name[column["name"]].sample
+        role = found[column["name"]]
         column |= {"role": role.role, "why": role.why, "otherwise": role.otherwise}
-        values = np.empty(0) if sample is None else sample[:: max(1, len(sample) // LINE)]
-        values = values[np.isfinite(values)]
-        span = float(np.ptp(values)) if len(values) else 0.0
-        column["line"] = [round(float(x), 3) for x in (values - values.min()) / span] if span else []
     return facts
 
 
 # --------------------------------------------------------------- fits
 
 
-def _prepared(fit: Message, data: Message) -> tuple[Any, Any, list[Message]]:
-    """Return the unfitted model, its training data, and the proposals that were added to the fit."""
+def _prepared(fit: Message, data: Message) -> tuple[Any, Table]:
+    """Return the unfitted model and its training data."""
     kind, parameters = ESTIMATORS[fit["estimator"]], fit["parameters"]
-    found: Any = ()
-    if fit["propose"] and kind is not FaceSpace:
-        wanted: Method = "pca" if kind is PCA else "kernel-pca"
-        left = KNOWN | inspect.signature(kind).parameters.keys() - parameters.keys()
-        with scanned(data) as scan:
-            found = of_scan(scan, wanted, parameters).only(lambda proposal: proposal.option in left)
-            data["reading"] |= found.merged(scan)
-        parameters |= found.parameters
     # The server sets the memory limit.
     allowed = [name for name in inspect.signature(kind).parameters if name != "memory_limit"]
     for name in parameters:
         check_choice("parameter", name, allowed)
-    model = kind(**parameters)
-    if kind is FaceSpace:
-        if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
-            raise DataError("Faces are a .zip of pictures, or an .npz with pictures X and people y.")
-        return model, read_faces(data["path"], size=data["reading"].get("size")), []
-    table = read_table(data)
+    model, table = kind(**parameters), read_table(data)
     if kind is not PCA and (method := table.missing.method) in IMPUTED:
         advice = 'Use missing="mean", "drop-rows" or "drop-columns".'
         raise errors.ParameterError("missing", method, f"imputes by a PCA, not for a {kind.__name__}", advice)
-    model = with_usual_components(model, table) if kind in (PCA, KernelPCA) else model
-    return model, table, plain(list(map(asdict, found)))
+    return with_usual_components(model, table) if kind in (PCA, KernelPCA) else model, table
 
 
 def plan(fit: Message, data: Message) -> Message:
@@ -287,33 +239,32 @@ def plan(fit: Message, data: Message) -> Message:
     return _planned(*_prepared(fit, data))
 
 
-def _planned(model: Any, table: Any, found: list[Message]) -> Message:
+def _planned(model: Any, table: Table) -> Message:
     chosen = model.plan(table)
-    used = facts_of.used_text(table) if isinstance(table, Table) else counted(len(table.pictures), "picture")
-    return {"plan": plain(facts_of.plan_facts(chosen)), "text": str(chosen), "used": used, "proposals": found}
+    used = facts_of.used_text(table)
+    return {"plan": plain(facts_of.plan_facts(chosen)), "text": str(chosen), "used": used}
 
 
 def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
     with progress.report_to(_Messages(say)):
-        model, table, found = _prepared(fit, data)
-    say(_planned(model, table, found))
+        model, table = _prepared(fit, data)
+    say(_planned(model, table))
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as raised, progress.report_to(_Messages(say)):
         warnings.simplefilter("always")
         model.fit(table)
     seconds = time.perf_counter() - start
     model.save(answer["path"])
-    diagnosis = diagnosis_of(model, completed(model, table) if isinstance(table, Table) else None)
+    diagnosis = diagnosis_of(model, completed(model, table))
     return {
         **facts_of.info_facts(model, fit["estimator"], diagnosis=diagnosis),
         "seconds": seconds,
         "warnings": [
             str(warning.message) for warning in raised if issubclass(warning.category, errors.GramianWarning)
         ],
-        "proposals": found,
         # What the page sends for another fit of the same data.
-        "fit": fit | {"reading": fit["reading"] | data["reading"], "propose": False},
+        "fit": fit | {"reading": fit["reading"] | data["reading"]},
     }
 
 
@@ -384,18 +335,9 @@ def _reader(message: Message) -> Callable[..., Any]:
             return None
         if kind == "model":
             return model_of(source)
-        if kind == "gallery":
-            return source["path"] if param.about.access == "create" else Gallery.open(source["path"], model)
-        if kind == "data":
-            table = read_table(source) if model is None else rows_for(model, message["model"], source)
-            meta = message.get("meta") if param.positional else None
-            return table if meta is None else with_metadata(table, meta["path"], source["reading"].get("id"))
-        if source["kind"] != ".json":
-            faces = read_faces(source["path"], size=model.picture_shape_[::-1])
-            alone = source["kind"] in PICTURE_SUFFIXES
-            return [replace(faces, names=(source["name"],) * len(faces)) if alone else faces]
-        pictures = np.asarray(read_table(source).values)
-        return [Faces(pictures, None, tuple(map(str, range(len(pictures)))), ())]
+        table = read_table(source) if model is None else rows_for(model, message["model"], source)
+        meta = message.get("meta") if param.positional else None
+        return table if meta is None else with_metadata(table, meta["path"], source["reading"].get("id"))
 
     return read
 
@@ -408,14 +350,6 @@ def as_json(content: Message) -> bytes:
 def drawing(draw: Callable[[], Any], width: int, name: str) -> Message:
     """Return a figure that nobody points at for a page: .svg, a title, and sentences below it."""
     return dict(function_of("written", "in_page")(draw, width / PIXELS, name))
-
-
-def _faces_rebuilt(space: FaceSpace, table: Table, components: int | None) -> Result:
-    """Return pictures rebuilt from the first components, with their errors."""
-    count = check_integer("components", components or space.n_components_, 1, space.n_components_)
-    back, errors = space.reconstruct(table, count), space.errors(table, [count])[:, 0]
-    blocks = [(slice(0, len(back)), back.reshape(len(back), -1))]
-    return Result(rows=Blocks(table, iter(blocks), feature_names(table), lambda: {"error": errors}))
 
 
 def _rows_as_facts(result: Result, table: Any) -> Message | None:
@@ -441,27 +375,12 @@ def operate(operation: str, options: Message, draw: int | None, **message: Messa
     """Return the result of a verb: rows for rows, or else its text, facts and figures."""
     verb = verb_of(operation)
     values = verb.values(options)
-    model = model_of(message["model"]) if "model" in message else None
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", errors.MissingValuesWarning)
-        if operation == "reconstruct" and isinstance(model, FaceSpace):
-            inputs = {"data": rows_for(model, message["model"], message["data"])}
-            result = _faces_rebuilt(model, inputs["data"], values.get("n_components"))
-        else:
-            inputs = verb.opened(values, _reader(message))
-            if operation == "monitor" and {*values, *message} <= {
-                "reference",
-                "consecutive",
-                "model",
-                "data",
-            }:
-                period = values.pop("reference", None)
-                inputs["model"] = _watch(inputs["model"], inputs["data"], period and tuple(period))
-            result = verb(values, inputs, Context(reading=message.get("data", {}).get("arguments")))
+        inputs = verb.opened(values, _reader(message))
+        result = verb(values, inputs, Context(reading=message.get("data", {}).get("arguments")))
         rows = _rows_as_facts(result, inputs.get("data"))
     facts = result.facts() if callable(result.facts) else result.facts
-    if "answers" in facts:  # who is on pictures
-        return as_json({name: plain(facts[name]) for name in ("answers", "skipped", "calibration")})
     notes = [*(str(warning.message) for warning in raised), *result.notes]
     if rows is not None:
         rows["notes"] += [*([facts["summary"]] if "summary" in facts else []), *notes]
@@ -479,36 +398,7 @@ def operate(operation: str, options: Message, draw: int | None, **message: Messa
 # --------------------------------------------------------------- faces
 
 
-def enroll(model: Message, data: Message, answer: Message) -> Message:
-    """Create a gallery of people from pictures with a folder for each person."""
-    verb, message = verb_of("faces enroll"), {"model": model, "gallery": answer, "pictures": data}
-    return dict(plain(verb({}, verb.opened({}, _reader(message))).facts))
-
-
 # ------------------------------------------------------------------ examples
-
-
-def example(name: str) -> bytes:
-    """Return example data: measured penguins, pictures of digits, points on two rings, or drawn faces."""
-    from sklearn.datasets import load_digits, make_circles
-
-    if name == "penguins":
-        return files("gramian").joinpath("examples", "penguins.csv").read_bytes()
-    if name == "circle":
-        points, inner = make_circles(300, noise=0.05, factor=0.35, random_state=1)
-        columns = dict(zip("xy", points.round(4).T, strict=True))
-        return as_csv({"ring": np.where(inner, "inner", "outer")} | columns)
-    if name == "digits":
-        digits = load_digits()
-        pictures, folders = digits.images * (255 / 16), digits.target
-    else:
-        faces = example_faces()
-        pictures, folders = faces.pictures, faces.people or ()
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:  # with a folder for each class
-        for number, (pixels, folder) in enumerate(zip(pictures, folders, strict=True)):
-            archive.writestr(f"{folder}/{number:04d}.png", Picture(pixels.astype(np.uint8)).png())
-    return content.getvalue()
 
 
 def as_csv(columns: Mapping[str, Any]) -> bytes:
@@ -516,31 +406,6 @@ def as_csv(columns: Mapping[str, Any]) -> bytes:
     content = io.BytesIO()
     write_table(content, columns, "csv")
     return content.getvalue()
-
-
-def example_visitor(who: str) -> bytes:
-    """Return a test picture for the model of the drawn faces: a known person, a stranger, or a house."""
-    pictures = dict(zip(("known", "stranger", "house"), example_faces("visitors").pictures, strict=True))
-    return Picture(pictures[who]).png()
-
-
-def width(data: Message, scale: str | None = None) -> Message:
-    """Return the median distance between rows, a first guess of a kernel's width."""
-    X = read_table(data).flat
-    return {"median": widths.median_distance(X if scale is None else as_scaled(scale, as_rows(X)))}
-
-
-def sheet(data: Message) -> bytes:
-    """Draw some pictures, evenly spaced."""
-    rows = read_table(data)
-    if rows.picture_shape is None:
-        raise DataError("This data has no pictures.")
-    shown = np.linspace(0, len(rows.values) - 1, min(SHOWN, len(rows.values))).astype(int)
-    pictures = arrays.as_float64(rows.values[shown])
-    names = rows.row_names or tuple(map(str, range(len(rows.values))))
-    edges = grey_range(pictures)
-    pixels = [grey(picture, *edges) for picture in pictures]
-    return contact_sheet(pixels, [names[row] for row in shown]).png()
 
 
 # ------------------------------------------------------------------- figures
@@ -565,7 +430,7 @@ def figure(
     if table is None and name == "scores":
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
     if (reference := chosen.pop("reference")) is not None and table is not None:
-        whole = _watch(whole, table, tuple(reference))
+        whole = monitor_of(whole, table, reference=tuple(reference))
     figure_asked = figures[check_choice("figure", name, tuple(figures))]
     options = chosen | {"hue": _hue(table, chosen["hue"])}
     if (components := options.pop("components")) is not None:
@@ -585,12 +450,6 @@ def figure(
             )
         )
     return as_json(drawing(draw, width or WIDTH, name))
-
-
-@lru_cache(1)
-def _watch(model: Any, table: Table, reference: tuple[str, ...] | None) -> Any:
-    """Return the monitor of a reference period, which the chart and the table of a page share."""
-    return monitor_of(model, table, reference=reference)
 
 
 def _hue(table: Table | None, hue: str | None) -> Any:
@@ -686,28 +545,10 @@ def results(model: Message, data: Message, answer: Message) -> Message:
 
 
 def code(model: Message, data: Message | None) -> Message:
-    """Return a command and Python code that fit the same model, and a paragraph for a methods section."""
+    """Return Python code that fits the same model, and a paragraph for a methods section."""
     fitted, reading = mapping_of(model_of(model)), None if data is None else data["arguments"]
     methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
-    shell = "" if reading is None else _command(fitted, reading)
-    return {"python": python_calls(fitted, reading), "shell": shell, "methods": methods}
-
-
-def _command(fitted: Any, reading: Mapping[str, Any]) -> str:
-    """Return the command that fits the same model; "" for one that the shell cannot describe."""
-    takes = inspect.signature(type(fitted)).parameters
-    changed = {
-        name: value if isinstance(value, str | int | float | None) else repr(value)
-        for name, value in fitted.get_params(deep=False).items()
-        if repr(value) != repr(takes[name].default)
-    }
-    is_fit = type(fitted) in (PCA, KernelPCA) and not changed.keys() - verb_of("fit").options.keys()
-    chosen = reading.get("missing") in IMPUTED and "n_components" not in changed  # by cross-validation
-    if not is_fit or chosen:
-        return ""
-    options = {name: value for name, value in reading.items() if name != "path"}
-    options |= {"n_components": fitted.n_components_} | changed
-    return shlex.join(["gramian", "fit", str(reading["path"]), *as_arguments(options), "--as-is"])
+    return {"python": python_calls(fitted, reading), "methods": methods}
 
 
 # ------------------------------------------------------------------ kernels
@@ -729,41 +570,6 @@ def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
 def kernel_table() -> Message:
     """Return all kernels."""
     return dict(plain(verb_of("kernels table")({}, {}).facts))
-
-
-def contours(expression: str, points: str) -> Message:
-    """Return lines of equal score of a kernel PCA of points in the plane, as paths in a square of side 1."""
-    level_lines = function_of("planes", "level_lines")
-    kernel = kernel_from_name(expression)
-    X, classes = _in_plane(points)
-    with errors.ignoring(errors.RankWarning):  # of a kernel with fewer components
-        model = KernelPCA(COMPONENTS, kernel=kernel).fit(X)
-    side = np.linspace(0.0, 1.0, CELLS + 1)
-    grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
-    scores = np.asarray(model.transform(grid.reshape(-1, 2) * 2 - 1), np.float64).reshape(*grid.shape[:2], -1)
-    panels = [
-        {
-            "title": title,
-            "lines": [(level, ends.round(3)) for level, ends in level_lines(grid, scores[..., k])],
-        }
-        for k, title in enumerate(component_titles(model, scores.shape[-1]))
-    ]
-    located = np.column_stack([(X + 1) / 2, classes]).round(3)
-    return dict(plain({"formula": str(kernel), "panels": panels, "points": located}))
-
-
-def _in_plane(points: str) -> tuple[Any, Any]:
-    """Return points within the square from -1 to 1, and their classes."""
-    from sklearn.datasets import make_blobs, make_circles, make_moons
-
-    if points == "rings":
-        X, classes = make_circles(POINTS, noise=0.05, factor=0.4, random_state=1)
-    elif points == "moons":
-        X, classes = make_moons(POINTS, noise=0.08, random_state=1)
-    else:
-        X, classes = make_blobs(POINTS, centers=3, cluster_std=1.0, random_state=1)
-    X = X - (X.max(axis=0) + X.min(axis=0)) / 2
-    return 0.8 * X / np.abs(X).max(), classes
 
 
 # ------------------------------------------------------------------- drawing

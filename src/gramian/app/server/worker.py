@@ -1,4 +1,4 @@
-"""A worker process, ``python -m gramian.app.server.worker BYTES ROWS``: answers orders in lines of JSON."""
+"""A worker process, ``python -m gramian.app.server.worker BYTES``: answers orders in lines of JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main() -> None:
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     from gramian.app.server import tasks
 
-    memory, tasks.most_rows = map(int, sys.argv[1:])
+    memory = int(sys.argv[1])
     confine(memory)
     most = data_bytes() + memory // 2
     while True:

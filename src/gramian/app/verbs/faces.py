@@ -33,7 +33,7 @@ def _check_model(values: Mapping[str, Any], model: Any) -> None:
     )
 
 
-of_model = partial(verb.about, check=_check_model)
+of_model = partial(verb.about, check=_check_model, shell_only=True)
 
 
 # ------------------------------------------------------------------ models
@@ -113,7 +113,7 @@ def fit(
     return verb.Result("\n".join(lines), facts, model=model, written=written)
 
 
-@of_model(doing="reconstructing", shell_only=True)
+@of_model(doing="reconstructing")
 def reconstruct(
     model: Model,
     picture: Annotated[Any, verb.Input("faces", required=True)],
@@ -176,7 +176,7 @@ def reconstruct(
 # ------------------------------------------------------------------ galleries
 
 
-@of_model(doing="enrolling", shell_only=True)
+@of_model(doing="enrolling")
 def enroll(
     model: Model,
     gallery: Annotated[Any, GALLERY._replace(access="create")],
