@@ -48,7 +48,12 @@ def has_label(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.asarray(values == values)
     if values.dtype.kind not in "OUST":
         return np.ones(values.shape, dtype=bool)
-    return np.array([not _is_missing(value) for value in values.tolist()], dtype=bool)
+    entries = values.tolist()
+    missing = {text for text in {entry for entry in entries if isinstance(entry, str)} if _is_missing(text)}
+    return np.array(
+        [entry not in missing if isinstance(entry, str) else not _is_missing(entry) for entry in entries],
+        dtype=bool,
+    )
 
 
 def _is_missing(value: Any) -> bool:

@@ -59,21 +59,6 @@ def test_commands_are_listed_by_their_first_sentences_and_misspelt_ones_correcte
     )
 
 
-def test_what_is_no_command_is_answered_with_the_command_that_is_meant(folder, gramian):
-    for arguments, meant in {
-        "help": "--help",
-        "help fit": "fit --help",
-        "help faces enroll": "faces enroll --help",
-        "version": "--version",
-        "pca flowers.csv --scale unit": "fit flowers.csv --scale unit",
-        "PCA flowers.csv": "fit flowers.csv",
-        "kernel-pca flowers.csv": "fit flowers.csv --kernel rbf",
-        "flowers.csv -o r": "fit flowers.csv -o r",
-    }.items():
-        gramian.refuses(arguments, 2, f"Did you mean: gramian {meant}? Try: gramian --help")
-        gramian.works(meant)
-
-
 def test_the_help_of_fit_begins_with_examples_that_run(folder, gramian):
     shutil.copy("flowers.csv", "table.csv")
     _, summary, examples, *_ = gramian("fit --help").out.split("\n\n")

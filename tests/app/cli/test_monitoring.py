@@ -52,13 +52,12 @@ def test_a_frozen_sensor_is_named_and_fails(plant, gramian):
         row[4] = parts[20][4]
     Path("frozen.csv").write_text("\n".join([head, *map(",".join, parts)]) + "\n")
     asked = "monitor m.gramian frozen.csv --normal normal.csv --alpha 1e-12"
-    ran = gramian(f"{asked} --fail --report report.md")
+    ran = gramian(f"{asked} --fail")
     said = (
         "purge has one value in 40 rows from h20 on, and for at most 1 row in the normal ones: is it frozen?"
     )
     assert ran.code == 3, ran.err
     assert said in ran.out
-    assert said in Path("report.md").read_text()
     assert gramian(f"{asked} --json").json["frozen"] == [
         {"column": "purge", "start": "h20", "length": 40, "normal": 1}
     ]
@@ -89,16 +88,11 @@ def test_a_saved_monitor_is_a_model(plant, gramian):
     gramian.refuses("monitor w.gramian new.csv --alpha 0.5", 2, "a saved monitor has its own")
 
 
-def test_events_rules_and_a_report(plant, gramian):
+def test_events_and_rules(plant, gramian):
     write_process("late.csv", 60, 3, odd=range(40, 60))
     made = "--normal normal.csv --consecutive 3"
-    ran = gramian(f"monitor m.gramian late.csv {made} --report alarms.md")
+    ran = gramian(f"monitor m.gramian late.csv {made}")
     assert (ran.code, "1 event of at least 3 alarms in a row." in ran.out) == (0, True), ran.err
-    text = Path("alarms.md").read_text()
-    assert text.startswith("# Alarms in late.csv\n\n")
-    row = next(line for line in text.splitlines() if line.startswith("| h40 | h59 | 20 | 20 |"))
-    assert "level" in row
-    assert "| consecutive | false events | per 1,000 rows |" in text
     facts = gramian(f"monitor m.gramian late.csv {made} --json").json
     (event,) = facts["events"]
     assert (event["start"], event["length"], event["variable 1"]) == ("h40", 20, "level")

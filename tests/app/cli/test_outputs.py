@@ -99,9 +99,8 @@ def test_json_stays_json(monkeypatch, encoding):
     prepare_streams()
     print_json({"person": name})
     sys.stdout.flush()
-    text = sys.stdout.buffer.getvalue().decode("utf-8")
+    text = sys.stdout.buffer.getvalue().decode("ascii")
     assert json.loads(text) == {"person": name}
-    assert ("Zo\u00eb" in text) == (encoding == "utf-8")
 
 
 CONTROLS = "\x01\x07\x0b\x1b[31m\x7f\x9b\u202e\ufffe"

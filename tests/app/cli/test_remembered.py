@@ -182,20 +182,3 @@ def test_a_report_is_titled_by_the_model(fitted, gramian):
     assert of_what(nameless, None) == ""
     assert of_what(nameless, Table(rows, source="marks.csv")) == " of marks.csv"
     assert of_what(nameless, fewer) == ", applied to marks.csv"
-
-
-@pytest.mark.walk
-@pytest.mark.usefixtures("drawn")
-def test_figures_of_a_folder_use_its_scores(fitted, gramian):
-    (fitted / "marks.csv").unlink()
-    gramian.works("plot all biplot,scores --hue site")
-    drawn = (fitted / "figures" / "biplot.svg").read_text()
-    names = [line.split(",")[0] for line in (fitted / "all" / "scores.csv").read_text().splitlines()[1:]]
-    assert len(names) == 4
-    assert "site" in drawn
-    assert any(name.strip('"') in drawn for name in names)
-    assert {"scores", "biplot"} <= {path.stem for path in (fitted / "figures").iterdir()}
-    ran = gramian("plot all --hue a")
-    assert "is not stored with the scores, which have kind, site." in ran.err
-    ran = gramian("plot m.gramian --hue site")
-    assert "hue is about the rows of DATA" in ran.err

@@ -1,7 +1,5 @@
 """All commands, those of an application where it is installed; each is imported when it is called."""
 
-import os
-import shlex
 from collections.abc import Callable
 from functools import cached_property, partial
 from importlib import import_module
@@ -80,21 +78,6 @@ class Commands(Group):
                 self.add_command(LazyCommand(group, partial(_group, group), GROUPS[group].partition("\n")[0]))
             else:
                 self.add_command(LazyCommand(name, partial(_command, name)))
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is named first; an error names the command line that is meant."""
-        name, *others = args
-        rest = shlex.join(others)
-        meant = {
-            "help": f"{rest} --help",
-            "version": "--version",
-            "pca": f"fit {rest}",
-            "kernel-pca": f"fit {rest} --kernel rbf",
-            "kpca": f"fit {rest} --kernel rbf",
-        }.get(name.casefold(), f"fit {shlex.join(args)}" if os.path.exists(name) else None)
-        if meant is not None and name not in self.commands:
-            ctx.fail(f"No such command {name!r}. Did you mean: gramian {meant.strip()}?")
-        return super().resolve_command(ctx, args)
 
 
 app = application(add_completion=True)

@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
@@ -191,32 +191,18 @@ def _for_typer(param: Parameter) -> inspect.Parameter:
     metavar = param.metavar
     options: dict[str, Any] = {"metavar": metavar, "show_default": False} if metavar else {}
     if param.positional:
-        if suggested := getattr(param.about, "suggestions", ()):
-            options["autocompletion"] = _completion(suggested)
         declared: Any = typer.Argument(**options)
     else:
         flag = "json" if param.name == "as_json" else param.name.replace("_", "-")
         flags = [f"--{flag}/--no-{flag}" if param.default is True else f"--{flag}"]
         if isinstance(param.about, Option):
             flags += [param.about.short] if param.about.short else []
-            if completed := (*param.choices, *param.about.suggestions):
-                options["autocompletion"] = _completion(completed)
         panel = getattr(param.function, "settings", {}).get("panel")
         declared = typer.Option(*flags, rich_help_panel=PANEL_OF.get(param.name, panel), **options)
     annotation: Any = Annotated[kind if default is inspect.Parameter.empty else kind | None, declared]
     return inspect.Parameter(
         param.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
-
-
-def _completion(choices: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return what completes the last of the names that stand between commas."""
-
-    def complete(incomplete: str) -> list[str]:
-        before, comma, last = incomplete.rpartition(",")
-        return [f"{before}{comma}{name}" for name in choices if name.startswith(last)]
-
-    return complete
 
 
 # ------------------------------------------------------------------ calls

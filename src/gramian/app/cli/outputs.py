@@ -1,6 +1,5 @@
 """Outputs of commands: checked before any work, written and printed."""
 
-import codecs
 import json
 import os
 import re
@@ -10,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from gramian.core.checks import is_visible, shown_lines
+from gramian.core.checks import shown_lines
 from gramian.core.progress import say
 from gramian.errors import FileError, ParameterError
 
@@ -238,18 +237,8 @@ def answer(as_json: bool, facts: Any, text: object, file: TextIO | None = None) 
 
 
 def print_json(facts: Any) -> None:
-    """Print valid JSON in every encoding: names as they are in UTF-8, escaped in any other.
-
-    What could control a terminal is escaped too.
-    """
+    """Print valid JSON, in ASCII: it is the same in every encoding, and controls no terminal."""
     from gramian.core.checks import plain
 
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    readable = codecs.lookup(encoding).name == "utf-8"
-    text = json.dumps(plain(facts), indent=2, ensure_ascii=not readable, allow_nan=False)
-    print(re.sub(r"[^\n -~]", _in_json, text))
-
-
-def _in_json(match: re.Match[str]) -> str:
-    letter = match[0]
-    return letter if is_visible(letter) else json.dumps(letter)[1:-1]
+    text = json.dumps(plain(facts), indent=2, allow_nan=False)
+    print(text.replace("\x7f", "\\u007f"))

@@ -100,19 +100,7 @@ def _parser_error(error: Any) -> int:
     path = context.command_path if context is not None else "gramian"
     message = error.format_message().rstrip(".")
     end = "" if message.endswith("?") else "."
-    return _fail(f"{message}{end}{_hint(message)} Try: {path} --help", USAGE)
-
-
-def _hint(message: str) -> str:
-    """Return what is meant by an argument in Python's spelling, which the parser does not expect."""
-    extra = re.search(r"unexpected extra argument\S* \(([^()]*)\)$", message)
-    words = [word.replace("scale=True", "scale=unit") for word in extra[1].split()] if extra else []
-    pairs = [word.partition("=") for word in words]
-    named = [(name, value.strip("[]()'\"")) for name, _, value in pairs if value and name.isidentifier()]
-    if options := [f"--{name.replace('_', '-')} {value}".removesuffix(" True") for name, value in named]:
-        return f" Did you mean {' '.join(options)}?"
-    alone = any(word.casefold() in ("true", "false", "yes", "no") for word in words)
-    return " An option such as --whiten has no value: leave it out." if alone else ""
+    return _fail(f"{message}{end} Try: {path} --help", USAGE)
 
 
 def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:

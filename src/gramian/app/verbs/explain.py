@@ -242,7 +242,6 @@ def monitor(
 ) -> Annotated[
     verb.Result,
     verb.Output("table"),
-    verb.Output("file", name="report", ends=(".md",)),
     verb.Output("model", name="save"),
 ]:
     """Find rows that are unlike the normal rows.
@@ -270,8 +269,6 @@ def monitor(
     -----
     out : FILE, default: a short table
         A .csv, .parquet, .npy or .zarr file with all rows, or - for CSV.
-    report : FILE
-        A Markdown file (.md) with the events, the limits and the rules.
     save : FILE
         Also save the monitor, a .gramian file to be used as MODEL.
     """
@@ -303,7 +300,6 @@ def monitor(
         notes=notes if context.out == "-" else (),  # else the text has them
         tables={"rows": columns},
         figures={"control-chart": lambda: function_of("monitoring", "control_chart")(made, data)},
-        content=lambda: _report(result, rules, data.source).encode(),
         model=made,
         alarm=fail and (count > 0 or bool(result.frozen)),
     )
@@ -311,20 +307,3 @@ def monitor(
 
 def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _report(result: Any, rules: Any, source: str) -> str:
-    """Return the report of alarms as Markdown."""
-    from gramian.core.checks import shown_lines
-    from gramian.core.notebook import Grid
-
-    lines = [f"# Alarms in {source}"]
-    for title, contents in (
-        ("", [result.summary, *map(str, result.frozen)]),
-        ("Events", result.events.parts()),
-        ("Limits", result.limits.parts()),
-        ("Rules", [] if rules is None else rules.parts()),
-    ):
-        lines += [f"## {title}"] if title and contents else []
-        lines += [content.markdown() if isinstance(content, Grid) else content for content in contents]
-    return shown_lines("\n\n".join(lines)) + "\n"

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
@@ -41,7 +40,6 @@ def plot(
     style: str | None = None,
     width: float = 120,
     format: Literal["svg", "png", "pdf"] = "svg",
-    context: verb.Context = verb.Context(),
 ) -> Annotated[verb.Result, verb.Output("figures", default="figures")]:
     """Draw a saved model.
 
@@ -51,7 +49,7 @@ def plot(
     Parameters
     ----------
     data
-        Rows to draw, read as by transform. [those of a folder of results]
+        Rows to draw, read as by transform; without them figures that need none are drawn.
     components : A,B,.., default: 1,2, of loadings 1,2,3
         Components on the two axes, such as 1,3; for whitening two columns by their numbers; for loadings one
         or several.
@@ -79,17 +77,11 @@ def plot(
         look["components"] = components.split(",")
     if data is not None and fitted.model_kind.faces:
         raise ParameterError("data", problem="Figures of a face model take no DATA.", hint="Leave it out.")
-    table = completed(fitted, data) if data is not None else _stored_scores(context.model, fitted)
+    table = None if data is None else completed(fitted, data)
     if table is None and channels:
         allowed = "is about the rows of DATA, but there is no DATA"
         raise ParameterError(next(iter(channels)), allowed=allowed, hint="Add its file after the model.")
     possible = {figure.name: figure for figure in available(model, table)}
-    if data is None and table is not None:  # the stored rows have scores only
-        _check_labels(table, channels)
-        look["mapped"] = table.values
-        possible = {
-            name: figure for name, figure in possible.items() if not figure.data or "mapped" in figure.options
-        }
     names = figures.split(",") if figures else list(possible)
     for name in names:
         if name not in possible:
@@ -101,35 +93,6 @@ def plot(
             advice = f"It is for {', '.join(takers)}." if takers else "Leave it out."
             raise ParameterError(option, allowed=f"is not for {', '.join(names)}", hint=advice)
     return verb.Result(figures={name: partial(possible[name].draw, model, table, **look) for name in names})
-
-
-def _stored_scores(model: str, fitted: Any) -> Any:
-    """Return the rows of a folder of results: their names, labels and scores; None where there are none."""
-    from gramian.statistics.components import component_names
-    from gramian.tables.files import Location, opened_source
-    from gramian.tables.scan import scan
-
-    if not model or not fitted.model_kind.gives_scores:
-        return None
-    names = component_names(int(fitted.n_components_))
-    paths = [path for kind in ("csv", "parquet") if (path := Path(model) / f"scores.{kind}").is_file()]
-    if not paths or not names:
-        return None
-    with opened_source(Location(paths[0])) as (_, _, source):
-        columns: Any = getattr(source, "names", None) or ()
-        first, *labels = [name for name in columns if name not in names]
-    named = {"id": first} if first == "name" else {"drop": [first]}
-    return scan(paths[0], label=labels or None, missing="drop-rows", **named).read()
-
-
-def _check_labels(stored: Any, channels: dict[str, str]) -> None:
-    """Raise an error for a column that is not stored with the scores."""
-    available = [*([stored.label_name] if stored.label_name else []), *stored.metadata]
-    for channel, name in channels.items():
-        if name not in available:
-            there = f"which have {', '.join(available)}" if available else "which have no labels"
-            allowed = f"is not stored with the scores, {there}"
-            raise ParameterError(channel, name, allowed, "Add the file of DATA after the model.")
 
 
 MOST_NAMES = 30
