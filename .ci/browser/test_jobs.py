@@ -71,8 +71,6 @@ def test_a_fit_that_ends_elsewhere_is_a_link_with_its_data(arrive):
     assert "label=ring" in model
 
 
-
-
 def test_another_fit_from_a_model_is_cancelled_on_its_page(arrive, server):
     walk = arrive()
     page = walk.page

@@ -57,5 +57,3 @@ def test_a_kernel_is_refuted_by_points_proven_in_steps_or_misspelt(arrive, sight
     expect(page.locator("#badge")).to_have_text("a kernel")
     expect(error).to_be_empty()
     assert field.get_attribute("aria-invalid") is None
-
-
