@@ -73,7 +73,6 @@ def imputers(slow: bool) -> dict[str, Imputer]:
         "column means": by_pca("mean"),
         "em": by_pca("em"),
         "iterative": by_pca("iterative"),
-        'iterative, regularization="cv"': by_pca("iterative", regularization="cv"),
         "IterativeImputer, 20 features": by_scikit_learn(n_nearest_features=20),
     }
     if slow:

@@ -39,7 +39,6 @@ OF_PCA = {
     "memory_limit": "1GB",
     "forgetting": 0.5,
     "missing": "projection",
-    "regularization": 2.0,
     "feature_weight": [1.0, 2.0, 1.0, 1.0],
     "certificate": "deterministic",
 }

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Annotated, Any
+from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,6 @@ EPS = float(np.finfo(np.float64).eps)
 # without a maximum.
 LEAST_NOISE = 1e-11
 WELL_CONDITIONED = 1e8  # size of a matrix times that of its inverse, up to which inversion is exact enough
-STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0)  # of regularisation, among which cross-validation chooses
 FOLDS = 5
 # A noise variance is 0 below this share of that of the columns; observed entries that could show it are few
 # below this share of them.
@@ -515,7 +514,6 @@ def impute_iterative(
     X: FloatArray,
     k: int,
     *,
-    strength: float = 1.0,
     weights: FloatArray | None = None,
     start: Imputation | None = None,
     ddof: float = 0.0,
@@ -528,8 +526,6 @@ def impute_iterative(
     ----------
     X, k, weights, start, max_iter
         As of :func:`impute_em`.
-    strength : float
-        Variances are reduced by the noise variance times this and :func:`excess`; 0 does not shrink.
     ddof : float
         Variances divide by the sum of the weights less this.
     tol : float
@@ -574,7 +570,7 @@ def impute_iterative(
         if step % NOISE_EVERY == 0:
             before, noise = noise, _residual_variance(np.where(observed, C, 0.0), row_weights, patterns, V)
             settled = abs(noise - before) <= tol * max(noise, COLLAPSED * size**2)
-        less = strength * excess(rows, X.shape[1], k) * noise
+        less = excess(rows, X.shape[1], k) * noise
         kept = np.divide(np.maximum(values - less, 0.0), values, out=np.zeros(k), where=values > 0)
         new = mean + (scores * kept) @ V.T
         squares = (new[holes] - filled[holes]) ** 2
@@ -680,17 +676,6 @@ class HeldOut:
         train = self.X.copy()
         train[fold] = np.nan
         return np.asarray(self._own[fold[0]] * (impute(train).filled[fold] - self.X[fold]) ** 2)
-
-
-def choose_strength(held_out: HeldOut, k: int) -> float:
-    """Return the strength of regularisation, one of ``STRENGTHS``, that predicts held-out entries best."""
-    options: dict[str, Any] = {"k": k, "weights": held_out.weights, "tol": 1e-4, "max_iter": 200}
-
-    def squares(strength: float) -> float:
-        impute = partial(impute_iterative, strength=strength, **options)
-        return sum(float(held_out.squares(fold, impute).sum()) for fold in held_out.folds)
-
-    return min(STRENGTHS, key=squares)
 
 
 def choose_count(held_out: HeldOut, most: int, method: str) -> tuple[int, dict[int, float]]:

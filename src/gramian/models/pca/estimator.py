@@ -113,11 +113,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         chooses. New rows are mapped from their observed entries, by conditional expectation under the fitted
         model; with "mean" they are filled with the fitted means. "projection" maps them by least squares, and
         raises in the fit as "error" does.
-    regularization : float, "cv" or None, default=None
-        For "iterative": variances are shrunk in each step by the noise variance times
-        ``1 + (d - k) / (n - 1 - k)`` times this. None is 1, for the least error of large singular values
-        (Gavish and Donoho 2017); 0 does not shrink; "cv" chooses by five-fold cross-validation over observed
-        entries.
     forgetting : float, default=1.0
         Forgetting factor in (0, 1]: each call of :meth:`partial_fit` multiplies the weight of all earlier
         rows by it. With f the product of these factors for a row, and w its ``sample_weight``, sums of
@@ -423,7 +418,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         limit = None
         while True:
             rows, table = self._rows(X, limit, sample_weight, minimum=2), None
-            if self.missing != "error" or self.regularization is not None or rows.table is not None:
+            if self.missing != "error" or rows.table is not None:
                 from gramian.models.pca.missing import filled
 
                 table = filled(self, rows, quick=quick)

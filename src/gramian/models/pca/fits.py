@@ -41,7 +41,6 @@ class PCAParameters:
     forgetting: float = 1.0
     device: str | None = None
     missing: str = "error"
-    regularization: float | str | None = None
     feature_weight: Annotated[npt.ArrayLike | None, "d"] = None
     certificate: str = "probabilistic"
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gramian.core.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
-from gramian.core.checks import check_choice, check_number, counted, either, first_few
+from gramian.core.checks import check_choice, counted, either, first_few
 from gramian.core.records import FloatArray, Moments
 from gramian.engine.centered import require_counts
 from gramian.engine.solving import require_memory
@@ -180,9 +180,6 @@ def method_of(parameters: PCAParameters, rows: Rows) -> str:
     """
     method: str = check_choice("missing", parameters.missing, METHODS)
     read = rows.table.missing.method if rows.table is not None else ""
-    if method != "iterative" and parameters.regularization is not None and read != "iterative":
-        why = 'applies only to missing="iterative"'
-        raise ParameterError("regularization", parameters.regularization, why, "Leave it out.")
     if read and method not in ("error", "projection", read):
         why = f"contradicts missing={read!r}, with which the data were read"
         raise ParameterError("missing", method, why, "Leave out one.")
@@ -215,10 +212,6 @@ def filled(
     read = 0 if rows.table is None else rows.table.missing.filled
     if method not in BY or read:
         return Filled(parameters, rows, rows, method, read)
-    strength = 1.0 if parameters.regularization is None else parameters.regularization
-    if not (isinstance(strength, str) and strength == "cv"):
-        hint = "It multiplies the noise variance to subtract. 'cv' chooses it by cross-validation; None is 1."
-        strength = check_number("regularization", strength, least=0.0, advice=hint)
     holes = rows.holes()
     if holes is None:
         return Filled(parameters, rows, rows, method)
@@ -240,7 +233,7 @@ def filled(
         raise ParameterError("solver", parameters.solver, why, hint)
     result = Filled(parameters, rows, rows, method, holes.missing)
     if method != "mean" and not quick:
-        return _by_model(result, X, strength, number)
+        return _by_model(result, X, number)
     (i, j), (means, deviations) = np.nonzero(np.isnan(X)), _spread(X, rows.weights)
     result.imputed = imputation.Imputed("mean", i, j, means[j], deviations[j], np.empty(0), None, 0, True)
     if method == "em":
@@ -406,7 +399,7 @@ class _Part:
         return _moments(self.rows, self.means, scatter, k)
 
 
-def _by_model(table: Filled, X: FloatArray, strength: float | str, number: int | None) -> Filled:
+def _by_model(table: Filled, X: FloatArray, number: int | None) -> Filled:
     """Fill the table by a model of scaled columns.
 
     Values and standard errors of the imputed entries follow from the fitted model later.
@@ -427,10 +420,9 @@ def _by_model(table: Filled, X: FloatArray, strength: float | str, number: int |
         chosen, moments = 1.0, imputation.expected_scatter
         impute = partial(imputation.impute_em, weights=subset.shares)
     else:
-        chosen = imputation.choose_strength(held_out, k) if isinstance(strength, str) else strength
+        chosen = imputation.excess(max(subset.total, float(subset.shape[0])), subset.shape[1], k)
         moments, ddof = imputation.filled_squares, float(parameters.ddof)
-        impute = partial(imputation.impute_iterative, weights=subset.shares, strength=chosen, ddof=ddof)
-        chosen *= imputation.excess(max(subset.total, float(subset.shape[0])), subset.shape[1], k)
+        impute = partial(imputation.impute_iterative, weights=subset.shares, ddof=ddof)
     result, squares, why = subset.imputed(impute, moments, k, STEPS[method])
     _warn(result, method, why)
     values, (i, j) = subset.filled(result), np.nonzero(np.isnan(X))
