@@ -141,7 +141,7 @@ def test_what_else_a_fitted_model_says():
     counts = RNG.integers(0, 3, (50, 8)).astype(float)
     result = PCA(2, scale="genotype").fit(make(counts))
     assert_allclose(to_numpy(result.scale_), PCA(2, scale="genotype").fit(counts).scale_)
-    whole = PCA(random_state=0).fit(make(X)).partial_fit(make(NEW))
+    whole = PCA(random_state=0).partial_fit(make(X)).partial_fit(make(NEW))
     expected = PCA().fit(np.concatenate([X, NEW])).explained_variance_
     assert_allclose(as_float64(whole.explained_variance_), expected, rtol=1e-9)
     gram = RBF(gamma=0.3).gram(make(X))

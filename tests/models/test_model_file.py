@@ -216,7 +216,7 @@ def test_other_formats_and_altered_files_are_refused(path):
             read_model(path)
     for position in range(len(whole)):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
-        with pytest.raises(ModelFileError, match=r"is damaged|has format 3"):
+        with pytest.raises(ModelFileError, match=r"is damaged|has format 2"):
             read_model(path)
     path.write_bytes(whole + b"more")
     with pytest.raises(ModelFileError, match="is damaged"):
@@ -233,7 +233,7 @@ MALFORMED = {
 
 
 def test_malformed_descriptions_headers_and_dtypes(path):
-    intact = {"content": {"$": "Moments"}, "format_version": 2, "versions": {"gramian": "1"}}
+    intact = {"content": {"$": "Moments"}, "format_version": FORMAT_VERSION, "versions": {"gramian": "1"}}
     for wrong in MALFORMED.values():
         path.write_bytes(b"".join(map(bytes, sealed(intact | wrong, {}))))
         with pytest.raises(ModelFileError, match="is damaged"):

@@ -346,7 +346,12 @@ TEXT = [{"$": "text", "value": ["a"] * 8}]
         ("PCA", ("state", "n_components_"), 99, "has the shape .* with k = 99"),
         ("PCA", ("state", "certificate_", "ok"), "yes", "certificate_.ok is 'yes', not bool"),
         ("PCA", ("state", "plan_", "steps"), [[]], r"plan_.steps\[0\] is \(\), not Step"),
-        ("PCA", ("state", "_remainder", "root_loss"), -1.0, "_remainder.root_loss has entries below 0"),
+        (
+            "PCA",
+            ("state", "spectrum_", "rank_tolerance"),
+            "much",
+            "spectrum_.rank_tolerance is .much., not float",
+        ),
     ],
 )
 def test_a_wrong_part_is_named(kind, path, new, what, tmp_path):

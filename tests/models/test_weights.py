@@ -143,17 +143,9 @@ def test_batches_and_forgetting_are_weights_of_one_kind(tmp_path):
         decay[rows] = 0.7 ** (3 - number)
     S = np.cov(X.T, aweights=decay, fweights=W)
     assert_allclose(forgetful.get_covariance(), S, rtol=1e-11)
-    # After fit, the stream goes on with the sum of the weights, also from a file.
-    whole = PCA().fit(X[:50], sample_weight=W[:50])
-    whole.save(tmp_path / "m.gramian")
-    for fitted in (whole, load(tmp_path / "m.gramian")):
-        assert_same(fitted.partial_fit(X[50:], sample_weight=W[50:]), PCA().fit(REPEATED))
-    few = PCA(2).fit(X[:50], sample_weight=W[:50]).partial_fit(X[50:], sample_weight=W[50:])
-    with pytest.warns(gramian.errors.CertificateWarning, match="fit discarded components"):
-        certificate = few.certificate_
-    exact = np.linalg.eigvalsh(np.cov(REPEATED.T))[::-1][:2]
-    assert (certificate.lower <= exact).all()
-    assert (certificate.upper >= exact).all()
+    # The stream goes on with the sum of the weights, also from a file.
+    PCA().partial_fit(X[:50], sample_weight=W[:50]).save(tmp_path / "m.gramian")
+    assert_same(load(tmp_path / "m.gramian").partial_fit(X[50:], sample_weight=W[50:]), PCA().fit(REPEATED))
 
 
 def test_weights_of_several_sizes_and_of_one():

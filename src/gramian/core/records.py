@@ -918,23 +918,3 @@ class Moments:
     mean: Annotated[FloatArray, "m"]
     squares: FloatArray
     rest: Annotated[FloatArray | float, "m"] = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Remainder:
-    """How far the components of a fit may be from the covariance of its rows.
-
-    Attributes
-    ----------
-    norms : ndarray of shape (d,)
-        Of the centred columns, in units of the data.
-    root_loss : float
-        Root of a bound on the spectral norm of what the components leave out of the scatter matrix of the
-        scaled columns, with or without its diagonal.
-    kind : str
-        Kind of that bound.
-    """
-
-    norms: Annotated[FloatArray, "d", POSITIVE]
-    root_loss: Annotated[float, "", POSITIVE]
-    kind: BoundKind

@@ -336,48 +336,6 @@ class LinearProblem(Problem):
             "deviation). Subtract the offset in a wider type before X becomes float64."
         )
 
-    def remainder(self, solution: Solution, result: Directions) -> records.Remainder:
-        """Return how far directions and variances are from the covariance of the rows.
-
-        Notes
-        -----
-        Let S be the scatter matrix, V the r directions with variance, t their eigenvalues, and P the
-        projector on the complement of V. Then ``S - V diag(t) V.T`` is ``P S P``, but for residuals, errors
-        of S and the loss of orthogonality. ``P S P`` is positive semi-definite. Its norm is at most its
-        trace, and at most the largest of the computed eigenvalues beyond r and of what bounds those that were
-        not computed. A positive semi-definite matrix less its diagonal has no larger norm. Directions lifted
-        from the Gram matrix leave ``C.T (I - B B.T) C`` with its vectors B, of the same norm.
-        """
-        spectrum, certificate, view = solution.spectrum, solution.certificate, self.measured()
-        assert certificate is not None
-        k, r, (n, d) = spectrum.values.size, result.components.rank, self.rows.shape
-        top, total = float(spectrum.values.max(initial=0.0)), view.total
-        error = float(spectrum.residuals.sum()) + spectrum.error_bound + certificate.orthogonality * top
-        # The rounding of directions: an entry is a sum over the rows, of sparse ones before their means are
-        # taken off.
-        unit, terms, size = float(np.finfo(arrays.numpy_dtype(result.vectors)).eps) / 2, 1.0, math.sqrt(total)
-        lifted_ones = isinstance(solution.operator, GramOperator)
-        if lifted_ones:
-            terms = n if unit < 1e-12 or self.worst_case else min(n, scatter.CONFIDENCE * math.sqrt(n))
-            size = view.gross if view.rows.skips_zeros else size
-        change = terms * unit * size
-        error = 4.0 * error + change * (2.0 * math.sqrt(top) + change)
-        kind, complete = spectrum.error_kind, certificate.completeness
-        double = arrays.numpy_dtype(result.vectors) == np.float64
-        if lifted_ones and not (double or self.worst_case):
-            kind = "estimate"
-        trace = max(total - float(spectrum.values[:r].sum()), 0.0) + min(d, n + k) * error
-        beyond = math.inf
-        if spectrum.complete and (k == min(n, d) or spectrum.rest.size):
-            beyond = float(spectrum.rest.max(initial=0.0))
-        elif complete is not None:
-            beyond = complete.bound / self.factor()
-        beyond = max(beyond, float(spectrum.values[r:].max(initial=0.0)))
-        if beyond < trace and complete is not None:
-            kind = max(kind, complete.kind, key=records.BOUND_KINDS.index)
-        root = math.sqrt(min(beyond, trace) + 2.0 * error) * 2.0**view.unit_exponent
-        return records.Remainder(view.norms, root, kind)
-
 
 def _can_be_probed(rows: Rows) -> bool:
     """Whether rows are those of NumPy in float32, without weights."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.core import records
 from gramian.core.arrays import from_numpy, numpy_dtype
-from gramian.core.records import BoundKind, Certificate, FloatArray, Moments, RealArray, SolveRequest
+from gramian.core.records import FloatArray, Moments, RealArray
 from gramian.engine import centered
 from gramian.engine.centered import CenteredRows, diagonal_of, from_moments, merge_moments, scatter
 from gramian.engine.linear import Directions, LinearProblem, require_range
@@ -47,11 +47,6 @@ class StreamMoments:
         What the batches took.
     blur : float
         Bound on what means that were not found for merging change sums of squares by, relatively.
-    loss : ndarray of shape (d,) or None
-        The exact scatter matrix lies within ``diag(loss)`` of ``squares``, rounding
-        apart; None where nothing was discarded before the stream.
-    loss_kind : str
-        Kind of that bound.
     """
 
     rows: int
@@ -62,8 +57,6 @@ class StreamMoments:
     kind: Annotated[RealArray, "_ _"]
     seconds: float = 0.0
     blur: float = 0.0
-    loss: Annotated[FloatArray | None, "d", records.POSITIVE] = None
-    loss_kind: BoundKind = "deterministic"
 
     @property
     def columns(self) -> int:
@@ -72,10 +65,8 @@ class StreamMoments:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of columns by the mean, by both sides of the squares and by the loss."""
-        squares = self.moments.squares.shape
-        lossy = self.columns if self.loss is None else len(self.loss)
-        return self.columns, squares[0], squares[-1], lossy
+        """Numbers of columns by the mean and by both sides of the squares."""
+        return self.columns, *self.moments.squares.shape
 
     @property
     def effective(self) -> float:
@@ -116,36 +107,21 @@ class StreamMoments:
         return from_moments(self.table(), self.moments, **options)
 
     def error(self, view: CenteredRows, degrees: float) -> float:
-        """Bound on what float64 and the loss have changed eigenvalues of the scatter matrix by.
+        """Bound on what float64 has changed eigenvalues of the scatter matrix by.
 
         The rounding of ``degrees`` is part of it.
         """
         terms = float(self.rows + self.columns + MERGED * self.batches)
         # Of few rows that weigh anything, the sum of the weights nearly cancels what is taken off it.
         terms += WEIGHED * (1 + self.batches) * (self.moments.count / degrees - 1.0)
-        lost = np.zeros(1) if self.loss is None else self.loss
-        if view.divisor is not None:
-            # A constant column has no part in the scaled matrix.
-            lost = np.where(np.isinf(view.divisor), 0.0, (np.sqrt(lost) / view.divisor) ** 2)
         # Batches of float32 were centred and multiplied in float64.
-        rounding = (terms * EPS + self.blur) * (view.total + view.noise) + replace(
-            view, double=True
-        ).forming_error
-        return rounding + float(lost.max())
+        forming = replace(view, double=True).forming_error
+        return (terms * EPS + self.blur) * (view.total + view.noise) + forming
 
 
 def empty_like(array: Any) -> Any:
     """Return an array of shape (0, 0) of the same kind and dtype, which keeps no other one alive."""
     return from_numpy(np.empty((0, 0), dtype=numpy_dtype(array)), array)
-
-
-def blur_of(result: Moments) -> float:
-    """Bound ``StreamMoments.blur`` for moments of rows that nothing was to be merged with."""
-    squares = diagonal_of(result.squares)
-    varies = squares > 0
-    off = result.count * EPS * np.abs(result.mean[varies]) / np.sqrt(squares[varies] / result.count)
-    # A larger error of a mean was measured and taken off.
-    return 2.0 * min(float(off.max(initial=0.0)), centered.ALONE)
 
 
 def seen_of(rows: Rows, *, center: bool, among: int = 1) -> StreamMoments:
@@ -169,9 +145,8 @@ def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> St
     moments = merge_moments(faded, batch.moments, apart=apart)
     weights = before.squared_weights * forgetting**2 + batch.squared_weights
     kind = max(batch.kind, before.kind, key=lambda kind: numpy_dtype(kind).itemsize)
-    loss = None if before.loss is None else before.loss * forgetting
     seen = replace(before, rows=before.rows + batch.rows, batches=before.batches + 1, moments=moments)
-    return replace(seen, squared_weights=weights, kind=kind, loss=loss, seconds=batch.seconds)
+    return replace(seen, squared_weights=weights, kind=kind, seconds=batch.seconds)
 
 
 # ------------------------------------------------------------- problems for the engine
@@ -230,21 +205,7 @@ class StreamProblem(LinearProblem):
         if view.divisor is not None:
             matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
         error = self.seen.error(view, self.degrees)
-        built = SymmetricMatrix(matrix, psd=True, error=error, noise=view.noise, terms=self.rows.shape[0])
-        built.error_kind = self.seen.loss_kind
-        return built
-
-    def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
-        """Return the certificate with the loss of accuracy before the stream."""
-        view, exact = self.measured(), replace(self.seen, loss=None)
-        lossy = self.seen.error(view, self.degrees) > 2 * exact.error(view, self.degrees)
-        if certificate.ok or not lossy:
-            return certificate
-        why = (
-            "fit discarded components, or set them to 0 as rounding, before partial_fit continued; "
-            "call partial_fit instead of fit to retain all components."
-        )
-        return replace(certificate, reasons=(*certificate.reasons, why))
+        return SymmetricMatrix(matrix, psd=True, error=error, noise=view.noise, terms=self.rows.shape[0])
 
 
 @dataclass(eq=False)

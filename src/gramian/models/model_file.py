@@ -39,7 +39,7 @@ from gramian.core.version import __version__
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError, reason, shortened
 
 M = TypeVar("M")
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 BEGINNING = b'{"__metadata__":{"gramian":"{\\"checksum\\":\\"'  # after eight bytes of length
 CHECKSUM = slice(8 + len(BEGINNING), 8 + len(BEGINNING) + 64)
 TAG = "$"
@@ -73,7 +73,7 @@ gramian.kernels.feature_maps KernelError
 gramian.models.monitoring ControlLimit ControlLimits
 gramian.engine.features FeatureSums
 gramian.core.records Alternative Approximation Attempt Certificate Completeness DirectionBounds Moments
-gramian.core.records Plan Remainder Repair Spectrum Step
+gramian.core.records Plan Repair Spectrum Step
 gramian.engine.stream StreamMoments
 """)
 

@@ -697,8 +697,7 @@ def _known(model: Any) -> monitoring.Known:
     if vars(model).get("imputed_") is not None and not without:
         # The model of incomplete rows; a filled table lacks what varies at its holes.
         discarded = np.full(model.n_features_in_ - r, float(model.noise_variance_))
-    # A stream that goes on from fit knows only a bound on what was discarded.
-    elif ratios is not None and not without and (moments is None or moments.loss is None):
+    elif ratios is not None and not without:
         every = components.known_variances(model)
         left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
         if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:

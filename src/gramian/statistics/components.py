@@ -69,7 +69,7 @@ def column_norms(model: Any) -> FloatArray:
     moments = vars(model).get("_moments")
     if moments is not None:
         return np.asarray(np.sqrt(moments.column_squares))
-    return as_float64(model._remainder.norms)
+    return as_float64(model._norms)
 
 
 def column_variances(model: Any) -> FloatArray:

@@ -56,7 +56,7 @@ class PCAAttributes(fitted.Decomposer):
     _center_rest: Annotated[FloatArray, "d", OPTIONAL]
     _divisor: Annotated[FloatArray | None, "d"]
     _weight: float
-    _remainder: Annotated[records.Remainder, OPTIONAL]
+    _norms: Annotated[FloatArray, "d", POSITIVE, OPTIONAL]
     _moments: Annotated[StreamMoments, OPTIONAL]
 
 
@@ -353,8 +353,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         exist after two rows, or after ``n_components`` rows if that is more. They are computed on first
         access, so that a batch costs one pass over it and no decomposition. ``hasattr`` is such an access.
 
-        After :meth:`fit` the batch is merged with the retained components. The discarded part is an error of
-        the covariance of at most the largest discarded eigenvalue, and ``certificate_`` includes it.
+        After :meth:`fit`, which stores no sums, it starts a new model, with a warning.
 
         Parameters
         ----------
@@ -373,8 +372,8 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         Raises
         ------
         DataError
-            NaN or infinity, a column beyond the range that :meth:`fit` allows, other columns than before, or
-            a variance that overflows float64. The model is then unchanged.
+            NaN or infinity, a column beyond the range that :meth:`fit` allows, and other columns than
+            before. The model is then unchanged.
         MemoryLimitError
             If the matrix of ``n_features x n_features`` numbers does not fit into ``memory_limit``.
         ParameterError
@@ -448,7 +447,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         self._adopt(result)
         if table is not None:
             table.store(self)
-        self._remainder = result.problem.remainder(result.solution, result.directions)
+        self._norms = result.problem.measured().norms.copy()
         return result, rows if table is None else table.given
 
     def _adopt(self, result: Decomposition) -> None:
