@@ -228,11 +228,9 @@ EXAMPLES = [
     Cosine() ** 2 + 1,
 ]
 POSITIVE = [
-    gauss.after(np.sqrt),
     ChiSquared() ** 0.5 * 2 + 1,
-    line.after(np.log1p),
-    RationalQuadratic(1.0, 0.5).after(np.sqrt),
-    Laplacian(0.3).after(np.square).normalized(),
+    RationalQuadratic(1.0, 0.5),
+    Laplacian(0.3).normalized(),
 ]
 
 
@@ -245,7 +243,7 @@ def test_the_error_bound_holds_for_combinations_and_roots_near_zero():
     """Rows whose inner product cancels nearly, where the slope of a root has no bound."""
     for exponent in [0.1, 0.5, 0.9, 1.5]:
         for rows in ([[1.0, 1.0], [1e8, -1e8 + 2.0**-20]], [[0.1, 0.3], [0.3, -0.1 * (1 - 2.0**-45)]]):
-            for kernel in (0.3 * line, line.on(slice(None)), 0.7 * (0.3 * line)):
+            for kernel in (0.3 * line, line.on(0, 1), 0.7 * (0.3 * line)):
                 assert excess(kernel**exponent, np.array(rows)) <= 1
     for kernel in EXAMPLES + POSITIVE:
         held = 0
@@ -293,7 +291,7 @@ def test_entries_stay_within_the_stated_size(kernel):
 def test_only_sums_hand_centring_down():
     rows = ROWS + 1e4
     H = np.eye(12) - 1 / 12
-    for kernel in (Linear() + RBF(), 3 * Linear(), Linear().on(0, 1), Linear().after(np.square)):
+    for kernel in (Linear() + RBF(), 3 * Linear(), Linear().on(0, 1)):
         bound = kernel.bind(rows, centered=True)
         plain = kernel.bind(rows)
         assert bound.absolute < plain.absolute / 1e3

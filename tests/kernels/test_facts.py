@@ -37,7 +37,6 @@ def test_combinations_keep_what_their_row_says():
         "exp": (k.exp(), "stationary divisible"),
         "normalized": (k.normalized(), "stationary divisible"),
         "on": (k.on(0, 1), "stationary unit_diagonal divisible"),
-        "after": (k.after(abs), "unit_diagonal divisible"),
     }
     for name, (made, facts) in kept.items():
         results = [f for f in ("stationary", "unit_diagonal", "divisible") if getattr(made.facts, f)]

@@ -52,8 +52,6 @@ KERNELS = [
     RBF().exp(),
     Linear().normalized(),
     RBF().on(0, 2),
-    RBF().on(slice(2)),
-    RBF().after(np.abs),
 ]
 
 

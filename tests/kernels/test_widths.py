@@ -92,10 +92,10 @@ def test_kernels_take_the_median_for_their_width():
     assert kernels.Laplacian("median").resolve(X).gamma == pytest.approx(1 / literal(X, 1), rel=1e-12)
     assert kernels.RationalQuadratic("median").resolve(X).length_scale == pytest.approx(literal(X), rel=1e-12)
     # A part of a kernel sees the rows of its own.
-    both = kernels.RBF(sigma="median").on(0) + kernels.Laplacian("median").after(np.square)
+    both = kernels.RBF(sigma="median").on(0) + kernels.Laplacian("median").on(1, 2)
     resolved = both.resolve(X)
     assert resolved.left.kernel.gamma == pytest.approx(0.5 / literal(X[:, :1]) ** 2, rel=1e-12)
-    assert resolved.right.kernel.gamma == pytest.approx(1 / literal(X**2, 1), rel=1e-12)
+    assert resolved.right.kernel.gamma == pytest.approx(1 / literal(X[:, 1:3], 1), rel=1e-12)
     for kernel in [kernels.RBF(sigma="median"), kernels.RBF(gamma="median"), kernels.Matern("median")]:
         with pytest.raises(ParameterError, match=r"has a square that float64 cannot hold\. Scale the data"):
             kernel.resolve(rows(5) * 1e-157)

@@ -4,7 +4,7 @@ from scipy import sparse
 
 import gramian
 from damaged import changed, reseal
-from gramian import PCA, KernelPCA, Whitener, kernels
+from gramian import PCA, KernelPCA, Whitener
 from gramian.app.verbs.show import described
 from gramian.models.model_file import read_model
 from gramian.report.facts import component_facts, model_facts
@@ -18,12 +18,11 @@ X = np.random.default_rng(0).standard_normal((30, 6))
         (PCA("mle", scale="pareto"), X * [9, 5, 2, 1, 1, 1]),
         (PCA(2), X.reshape(30, 2, 3)),
         (KernelPCA(3, kernel="rbf(sigma=2) + 0.5*linear"), X),
-        (KernelPCA(3, kernel=kernels.RBF().after(np.cbrt)), X),
         (KernelPCA(3, kernel="rbf"), sparse.csr_array(np.maximum(X, 0))),
         (KernelPCA(2, kernel="sigmoid", repair="clip"), X),
         (Whitener("zca-cor"), X),
     ],
-    ids=["pca", "pictures", "kernel", "map", "sparse", "clipped", "whitener"],
+    ids=["pca", "pictures", "kernel", "sparse", "clipped", "whitener"],
 )
 def test_a_file_tells_of_a_decomposition_what_the_decomposition_tells(model, rows, tmp_path):
     model.fit(rows).save(tmp_path / "m.gramian")

@@ -642,7 +642,6 @@ COMBINED = {
     "exp": ("exp(0.1 * linear)", (0.1 * Linear()).exp()),
     "normalized": ("(linear + 1).normalized()", (Linear() + 1).normalized()),
     "columns": ("rbf.on(0, 2) + cosine", RBF().on(0, 2) + Cosine()),
-    "map": ("linear.after(log)", Linear().after(np.log)),
 }
 
 

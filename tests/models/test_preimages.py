@@ -35,7 +35,6 @@ KERNELS = {
     "rbf(gamma=0.05) + 0.1 * linear": "ridge",
     "laplacian(gamma=0.1)": "ridge",
     "matern(length_scale=3, nu=0.5)": "ridge",
-    "rbf.after(abs)": "ridge",
 }
 
 

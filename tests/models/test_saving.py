@@ -12,13 +12,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.preprocessing import StandardScaler
 
 import gramian
 from damaged import VALUES, altered, changed, places, refusals_of_damaged, reseal
 from gramian import PCA, KernelPCA, kernels
 from gramian.errors import FileError, ModelFileError, ParameterError, RankWarning
-from gramian.kernels.algebra import MAPS
 from gramian.kernels.expression import CLASSES, Points
 from gramian.models.model_file import StoredModel, read_model
 from gramian.models.pca.rules import NAMED
@@ -130,7 +128,7 @@ KERNEL_PCAS = {
     "Matern": KernelPCA(3, kernel=kernels.Matern(2.0, 2.5)),
     "RationalQuadratic": KernelPCA(3, kernel=kernels.RationalQuadratic(2.0, 0.5)),
     "Sigmoid": KernelPCA(2, kernel=kernels.Sigmoid(0.01, 0.5), repair="clip"),
-    "ChiSquared": KernelPCA(3, kernel=kernels.ChiSquared(0.1).after(np.square)),
+    "ChiSquared": KernelPCA(3, kernel=kernels.ChiSquared(0.1)),
     "median": KernelPCA(3, kernel=kernels.RBF(sigma="median")),
     "widths": KernelPCA(3, kernel=kernels.RBF(sigma=[1.0, 2, 3, 4, 5, 6, 7, 8])),
     "array of widths": KernelPCA(3, kernel=kernels.Matern(np.arange(1.0, 9.0))),
@@ -139,11 +137,9 @@ KERNEL_PCAS = {
     "power": KernelPCA(3, kernel=kernels.Laplacian() ** 0.5),
     "exp": KernelPCA(3, kernel=(0.01 * kernels.Linear()).exp()),
     "normalized": KernelPCA(3, kernel=(kernels.Linear() + 1).normalized()),
-    "columns": KernelPCA(3, kernel=kernels.RBF().on(0, 3) + kernels.Cosine().on(slice(1, None, 2))),
-    "slice": KernelPCA(3, kernel=kernels.RBF().on(slice(3))),
-    "map": KernelPCA(3, kernel=kernels.RBF().after(np.cbrt) * kernels.Linear().after(np.abs)),
+    "columns": KernelPCA(3, kernel=kernels.RBF().on(0, 3) + kernels.Cosine().on(1, 3, 5)),
     "formula of two rows": KernelPCA(3, kernel="exp(-norm(x - y)) + 0.1 * rbf(gamma='median')"),
-    "expression": KernelPCA(3, kernel="rbf(sigma=2).on(0, -1) + 0.5 * linear.after(square) ** 2"),
+    "expression": KernelPCA(3, kernel="rbf(sigma=2).on(0, -1) + 0.5 * linear ** 2"),
 }
 
 
@@ -168,8 +164,10 @@ def test_every_model_is_saved(name, tmp_path):
         model, rows = copy.deepcopy(SAVED[name]), X.astype(dtype)
         if isinstance(model, gramian.Whitener):  # which divides by all variances
             rows = (X + NEW[:1] * np.random.default_rng(0).standard_normal((30, 8))).astype(dtype)
+        new = np.abs(NEW) if "ChiSquared" in name else NEW
+        rows = np.abs(rows) if "ChiSquared" in name else rows
         twin = round_trip(model.fit(rows), tmp_path)
-        for data in (rows, NEW.astype(dtype), NEW):
+        for data in (rows, new.astype(dtype), new):
             Z = model.transform(data)
             assert_array_equal(twin.transform(data), Z)
             if isinstance(model, (PCA, gramian.Whitener)):
@@ -188,10 +186,8 @@ class Mine(kernels.RBF):
     """A class of somebody else."""
 
 
-def test_every_kernel_and_map_is_saved_but_neither_code_nor_unfitted_models(tmp_path):
-    maps = [kernels.RBF().after(one) for one in (lambda rows: rows * 2, np.sin, StandardScaler().fit(X))]
-    inside = [2 * kernel.on(slice(None)) for kernel in maps]
-    for kernel in (*maps, *inside, inner, lambda x, y: float(x @ y), Mine(sigma=1.0)):
+def test_every_kernel_is_saved_but_neither_code_nor_unfitted_models(tmp_path):
+    for kernel in (inner, 2 * kernels.kernel_from_name(inner), lambda x, y: float(x @ y), Mine(sigma=1.0)):
         model = KernelPCA(2, kernel=kernel).fit(X)
         with pytest.raises(ParameterError, match=CODE):
             model.save(tmp_path / "m.gramian")
@@ -210,17 +206,6 @@ def test_every_kernel_and_map_is_saved_but_neither_code_nor_unfitted_models(tmp_
     for model in KERNEL_PCAS.values():
         collect(kernels.kernel_from_name(model.kernel))
     assert used == set(CLASSES)
-    for name in MAPS:
-        rows = np.abs(X) + 0.1
-        model = KernelPCA(2, kernel=kernels.RBF().after(MAPS[name])).fit(rows)
-        twin = round_trip(model, tmp_path)
-        assert twin.kernel_.map is MAPS[name]
-        assert_array_equal(twin.transform(rows), model.transform(rows))
-    model = KernelPCA(2, kernel=kernels.RBF().after(PCA(3).fit(X))).fit(X)
-    model.save(tmp_path / "m.gramian")
-    twin = gramian.load(tmp_path / "m.gramian")
-    assert isinstance(twin.kernel_.map, PCA)
-    assert_array_equal(twin.transform(X), model.transform(X))
     PCA(2).fit(X).save(tmp_path / "m.gramian")
     stored = read_model(tmp_path / "m.gramian")
     deep = []

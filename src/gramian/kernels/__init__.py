@@ -1,6 +1,5 @@
 """Kernels k(x, y), checked for positive semidefiniteness, with bounds on their evaluation errors."""
 
-from gramian.kernels.algebra import After as After
 from gramian.kernels.algebra import Constant as Constant
 from gramian.kernels.algebra import Exp as Exp
 from gramian.kernels.algebra import Kernel as Kernel

@@ -31,11 +31,6 @@ from gramian.kernels.facts import CLOSURE, Facts, Rule, Validity, proven, refute
 SUM, PRODUCT, POWER, ATOM = range(4)
 # Smallest k(x, x) whose rounding is not that of underflow.
 SAFE = 1e-280
-# Functions that an expression can name and a model file can keep.
-MAPS: dict[str, np.ufunc] = {
-    name: getattr(np, name)
-    for name in ("abs", "cbrt", "exp", "log", "log10", "log1p", "log2", "sqrt", "square")
-}
 # Relative and absolute bound on the error of an entry, and a bound on the entry.
 Bounds = tuple[float, float, float]
 TAKE_SPARSE = (
@@ -48,7 +43,7 @@ class Kernel(ABC):
     """A function k(x, y) of two rows.
 
     Kernels store their arguments untouched, compare by value, and combine: ``k1 + k2``, ``k1 * k2``,
-    ``3 * k``, ``k ** 2``, ``exp(k)``, :meth:`normalized`, :meth:`on`, :meth:`after`. ``repr`` gives the
+    ``3 * k``, ``k ** 2``, ``exp(k)``, :meth:`normalized`, :meth:`on`. ``repr`` gives the
     expression that :func:`gramian.kernels.kernel_from_name` reads, ``str`` the formula.
 
     Attributes
@@ -249,11 +244,11 @@ class Kernel(ABC):
         return Normalized(self)
 
     def on(self, *columns: Any) -> Kernel:
-        """Return the kernel on some columns only: ``k.on(0, 2)``, ``k.on("age")``, ``k.on(slice(3))``.
+        """Return the kernel on some columns only: ``k.on(0, 2)``, ``k.on("age")``.
 
         Parameters
         ----------
-        *columns : int, str or slice
+        *columns : int or str
             Places, counted from 0, or names of columns.
 
         Returns
@@ -262,21 +257,6 @@ class Kernel(ABC):
             Ignores the other columns.
         """
         return OnColumns(self, columns[0] if len(columns) == 1 else columns)
-
-    def after(self, map: Any) -> Kernel:
-        """Return ``k(map(x), map(y))``.
-
-        Parameters
-        ----------
-        map : callable or object with a ``transform`` method
-            Takes rows (n, d), returns rows (n, d'), each from the row in its place alone.
-
-        Returns
-        -------
-        After
-            The kernel of the mapped rows.
-        """
-        return After(self, map)
 
     def exp(self) -> Kernel:
         """Return ``exp(k(x, y))``."""
@@ -542,7 +522,7 @@ def _plain(value: Any) -> Any:
         return tuple(_plain(v) for v in value)
     if isinstance(value, dict):
         return tuple((key, _plain(v)) for key, v in sorted(value.items()))
-    return (value.start, value.stop, value.step) if isinstance(value, slice) else value
+    return value
 
 
 def literal(value: Any) -> str:
@@ -631,15 +611,11 @@ class Composite(Kernel):
         """Return the rows that the parts see."""
         return X
 
-    def names(self, names: Sequence[str] | None) -> Sequence[str] | None:
-        """Return the names of the columns that the parts see."""
-        return names
-
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        seen, columns = self.rows(X), self.names(names)
+        seen = self.rows(X)
         values = self.get_params(deep=False)
-        kernels = {n: v.resolve(seen, columns) for n, v in values.items() if isinstance(v, Kernel)}
+        kernels = {n: v.resolve(seen, names) for n, v in values.items() if isinstance(v, Kernel)}
         return type(self)(**values | kernels)
 
     def bound_to(self, X: Any, precision: float, centered: bool) -> evaluator.Evaluator:
@@ -1100,7 +1076,7 @@ class OnColumns(Composite):
     ----------
     kernel : Kernel
         The part.
-    columns : int, str, slice or sequence of int or str
+    columns : int, str or sequence of int or str
         Positions, counted from 0, or names of columns.
 
     Examples
@@ -1120,28 +1096,19 @@ class OnColumns(Composite):
         self.columns = columns
 
     def __repr__(self) -> str:
-        columns = self.columns
-        if isinstance(columns, slice):
-            ends = [columns.start, columns.stop, *([] if columns.step is None else [columns.step])]
-            text = f"slice({', '.join(map(literal, ends))})"
-        else:
-            text = ", ".join(map(repr, self._listed()))
-        return f"{bracketed(self.kernel, ATOM)}.on({text})"
+        return f"{bracketed(self.kernel, ATOM)}.on({', '.join(map(repr, self._listed()))})"
 
     @property
     def formula(self) -> str:
         return f"[{self.kernel.formula}] on {repr(self).rpartition('.on')[2]}"
 
     def meaning(self) -> dict[str, Any]:
-        columns = self.columns if isinstance(self.columns, slice) else tuple(self._listed())
-        return {"kernel": self.kernel, "columns": columns}
+        return {"kernel": self.kernel, "columns": tuple(self._listed())}
 
     def check(self) -> None:
         super().check()
-        if isinstance(self.columns, slice):
-            return
         if any(isinstance(column, bool) or not isinstance(column, (int, str)) for column in self._listed()):
-            why = "must be positions such as 0, names, or a slice"
+            why = "must be positions such as 0, or names"
             raise ParameterError("columns", self.columns, why)
 
     def _listed(self) -> list[Any]:
@@ -1152,10 +1119,9 @@ class OnColumns(Composite):
 
     def resolve(self, X: Any, names: Sequence[str] | None = None) -> Kernel:
         self.check()
-        d, columns = int(X.shape[1]), self.columns
-        if not isinstance(columns, slice):
-            columns = [self._position(column, d, names) for column in self._listed()]
-        picked = tuple(np.arange(d)[columns].tolist())
+        d = int(X.shape[1])
+        columns = [self._position(column, d, names) for column in self._listed()]
+        picked = tuple(column % d for column in columns)
         if not picked or len(set(picked)) < len(picked):
             raise ParameterError("columns", self.columns, f"must leave some of {d} columns, each once")
         picked_names = None if names is None else [names[p] for p in picked]
@@ -1179,61 +1145,6 @@ class OnColumns(Composite):
     @property
     def sees(self) -> Any:
         return list(self.columns)
-
-
-class After(Composite):
-    """``k(map(x), map(y))``.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The part.
-    map : callable or object with a ``transform`` method
-        Takes rows (n, d) as a float64 NumPy array and returns rows (n, d'), each from the row in its place
-        alone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramian.kernels import Linear
-    >>> Linear().after(np.log).gram([[1.0], [np.e]])
-    array([[0., 0.],
-           [0., 1.]])
-    """
-
-    name = "after"
-    additive = True
-    takes_sparse = False
-
-    def __init__(self, kernel: Kernel, map: Any) -> None:
-        self.kernel = kernel
-        self.map = map
-
-    def __repr__(self) -> str:
-        return f"{bracketed(self.kernel, ATOM)}.after({self._label})"
-
-    @property
-    def formula(self) -> str:
-        return f"[{self.kernel.formula}] of {self._label}(x), {self._label}(y)"
-
-    @property
-    def _label(self) -> str:
-        label = getattr(self.map, "__name__", None) or type(self.map).__name__
-        return "abs" if label == "absolute" else str(label)
-
-    def names(self, names: Sequence[str] | None) -> Sequence[str] | None:
-        return names if isinstance(self.map, np.ufunc) else None
-
-    def rows(self, X: Any) -> Any:
-        values = np.array(to_numpy(X), dtype=np.float64)
-        with np.errstate(all="ignore"):
-            mapped = self.map.transform(values) if hasattr(self.map, "transform") else self.map(values)
-        mapped = arithmetic.check_rows(f"The result of the map {self._label}", mapped)
-        if len(mapped) != len(values):
-            raise DataError(
-                f"The map {self._label} returned {len(mapped)} rows for {len(values)}; as many are needed."
-            )
-        return arrays.from_numpy(arrays.as_float64(mapped), X)
 
 
 def exp(kernel: Kernel) -> Kernel:
@@ -1260,4 +1171,4 @@ def exp(kernel: Kernel) -> Kernel:
 
 
 # All that a combination can be.
-COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)
+COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns)

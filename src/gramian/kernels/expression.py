@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from gramian.core.checks import counted, slices
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.kernels.algebra import COMPOSITES, MAPS, Constant, Kernel
+from gramian.kernels.algebra import COMPOSITES, Constant, Kernel
 from gramian.kernels.arithmetic import is_number
 from gramian.kernels.facts import CLOSURE, Facts, Validity, proven
 from gramian.kernels.formulas import NAMED, RBF, FunctionKernel, Linear
@@ -35,7 +35,7 @@ ALIASES = {
     "laplace": "laplacian",
 }
 PRECOMPUTED = "precomputed"
-METHODS = ("normalized", "on", "after", "exp")
+METHODS = ("normalized", "on", "exp")
 LONGEST = 2000  # characters; an expression that a person writes has fewer
 DEEPEST = 100  # kernels inside of each other, or added up; more would exhaust the stack elsewhere
 SHOWN = 100  # characters of it in a message
@@ -131,7 +131,7 @@ def parse(text: str) -> Kernel:
     ----------
     text : str
         Names of kernels with parameters, numbers, ``+ - * / **``, brackets, ``exp(..)``, and the methods
-        ``.normalized()``, ``.on(0, "age")`` and ``.after(log)``. Or a formula of two rows x and y, such as
+        ``.normalized()`` and ``.on(0, "age")``. Or a formula of two rows x and y, such as
         ``min(x, y)``, ``exp(-norm(x - y))`` or ``log(1 + linear)``.
 
     Raises
@@ -286,27 +286,13 @@ class _Reader:
             return kernel.normalized() if name == "normalized" else kernel.exp()
         if name == "on":
             return self.on(kernel, node)
-        if name == "after":
-            (inside,) = self.arguments(node, 1, name)
-            if not isinstance(inside, ast.Name) or inside.id not in MAPS:
-                raise self.fault(self.at(inside), f"a map is one of {', '.join(sorted(MAPS))}")
-            return kernel.after(MAPS[inside.id])
         raise self.fault(self.at(node), f"kernels have no method {name!r}; they have {', '.join(METHODS)}")
 
     def on(self, kernel: Kernel, node: ast.Call) -> Kernel:
-        columns = [self.column(argument) for argument in node.args]
+        columns = [self.literal(argument) for argument in node.args]
         if node.keywords or not columns:
             raise self.fault(self.at(node), "on() takes columns by position or name, such as on(0, 'age')")
         return self.checked(kernel.on(*columns), node.args[0])
-
-    def column(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "slice":
-            ends = [self.literal(argument) for argument in node.args]
-            whole = all(end is None or isinstance(end, int) for end in ends)
-            if whole and 1 <= len(ends) <= 3 and ends[2:] != [0]:
-                return slice(*ends)
-            raise self.fault(self.at(node), "slice() takes one to three whole numbers, the third not 0")
-        return self.literal(node)
 
     def arguments(self, node: ast.Call, count: int, name: str) -> list[ast.expr]:
         if len(node.args) != count or node.keywords:
@@ -605,7 +591,6 @@ def table() -> KernelTable:
         ("exp(k)", "exp(k(x, y))", k.exp()),
         ("k.normalized()", "k(x, y) / sqrt(k(x, x) k(y, y))", k.normalized()),
         ("k.on(columns)", "k of some columns", k.on(0, 1)),
-        ("k.after(map)", "k(map(x), map(y))", k.after(abs)),
     ]
     return KernelTable(
         [_entry(name, cls.general, cls(), cls().get_params(deep=False)) for name, cls in FORMULAS.items()]

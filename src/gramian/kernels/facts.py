@@ -264,11 +264,4 @@ CLOSURE: dict[str, Rule] = {
         keeps=ALL,
         graded=lambda bound, c: c,
     ),
-    # What depends on map(x) - map(y) alone need not depend on x - y alone.
-    "after": Rule(
-        proof="A kernel of mapped rows is a kernel, whatever the map of a row is.",
-        lost="It is as valid as the kernel on the rows that the map can give.",
-        keeps=("unit_diagonal", "divisible"),
-        graded=lambda bound, c: c,
-    ),
 }

@@ -46,7 +46,7 @@ TAG = "$"
 PLAIN = {bool, int, str}  # which an annotation says all about
 # What wrong contents may raise.
 INVALID = (ArithmeticError, AttributeError, ImportError, LookupError, RecursionError, TypeError, ValueError)
-KERNELS = "gramian.kernels.expression"  # whose CLASSES and MAPS files may hold; a PCA does not import it
+KERNELS = "gramian.kernels.expression"  # whose CLASSES files may hold; a PCA does not import it
 
 
 def _modules(table: str) -> dict[str, str]:
@@ -309,13 +309,10 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
         kernels = import_module(KERNELS)
         if type(value) is kernels.CLASSES.get(kind):
             return {TAG: kind} | encoded(value.get_params(deep=False))
-        if names := [name for name, function in kernels.MAPS.items() if function is value]:
-            return {TAG: "function", "value": names[0]}
         raise ParameterError(
             "kernel",
             allowed=f"with {getattr(value, '__name__', kind)} cannot be saved: a file holds no code",
-            hint=f"Use a kernel of gramian.kernels ({', '.join(kernels.CLASSES)}), a map among "
-            f'{", ".join(kernels.MAPS)}, or kernel="precomputed".',
+            hint=f'Use a kernel of gramian.kernels ({", ".join(kernels.CLASSES)}), or kernel="precomputed".',
         )
     array = to_numpy(value)
     if array.dtype == object:
@@ -383,7 +380,6 @@ FORMS: dict[str, Callable[..., Any]] = {
     "array": lambda arrays, value: arrays[value],
     "csr": _csr,
     "float": lambda _, value: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[value],
-    "function": lambda _, value: import_module(KERNELS).MAPS[value],
     "slice": lambda _, value: slice(*value),
     "text": _text,
 }

@@ -1,7 +1,7 @@
 import numpy as np
 
 from commands import loaded_by
-from gramian import PCA, KernelPCA, PolynomialMap, kernels
+from gramian import PolynomialMap
 
 
 def test_info_tells_what_a_model_is(flower_model, gramian):
@@ -38,6 +38,3 @@ def test_info_of_a_kernel_waits_for_no_scikit_learn(flower_model, folder, gramia
     gramian.works("fit flowers.csv --label species --kernel rbf -o k.gramian")
     calls = ["info", str(flower_model)], ["info", "k.gramian"]
     assert loaded_by(*calls, among=("sklearn", "scipy.stats", "pandas")) == []
-    X = np.random.default_rng(0).standard_normal((9, 4))
-    KernelPCA(2, kernel=kernels.RBF().after(PCA(3).fit(X))).fit(X).save("m.gramian")
-    assert gramian("info m.gramian").out.startswith("KernelPCA(")
