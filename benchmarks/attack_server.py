@@ -703,7 +703,6 @@ def attack_names_over_http(attack: Attack) -> None:
                     f"{API}/data/{id}",
                     f"{API}/data",
                     "/",
-                    f"{API}/data/{id}/width",
                 ):
                     status = visitor.get(place, headers=PEOPLE).status_code
                     attack.check(status in (200, 422), f"{place} of {body[:80]!r}: {status}")
