@@ -25,8 +25,6 @@ from sklearn.neighbors import radius_neighbors_graph
 from gramian.core.checks import check_integer, counted
 from gramian.errors import DataError, GramianError, RankWarning
 from gramian.faces import LIGHTS, Faces, FaceSpace, Recogniser, read_faces
-from gramian.faces.face_images import COPIES, shift_pixels
-from gramian.faces.similarity import DISTANCES, MATCHES
 from gramian.faces.space import areas
 from gramian.models.inputs import generators
 
@@ -222,15 +220,13 @@ class Evaluation:
     def _headline(self) -> str:
         protocol = self.protocol
         left = f", {protocol['leave_out']} people left out" if protocol["leave_out"] else ""
-        moved = f", shift {protocol['shift']:g}" if protocol["shift"] else ""
         copies = ", none a copy of another"
         if protocol["copies"]:
             copies = f", {protocol['copies']:,} of them copies or near-copies of others, kept on one side"
         splits = f"{counted(protocol['splits'], 'split')}, {protocol['enrolled']} of each enrolled"
         return (
             f"{protocol['pictures']:,} pictures of {protocol['people']:,} people{copies}; {splits}{left}. "
-            f"light {protocol['light']}{moved}, distance {protocol['distance']}, "
-            f"discriminant {protocol['discriminant']}, match {protocol['match']}"
+            f"light {protocol['light']}, discriminant {protocol['discriminant']}"
         )
 
     def _who(self) -> list[str]:
@@ -296,10 +292,7 @@ def evaluate_faces(
     enrolled: int | None = None,
     splits: int = 10,
     light: str = LIGHT,
-    shift: float = 0.0,
-    distance: str = "cosine",
-    discriminant: bool | str = "auto",
-    match: str = "nearest",
+    discriminant: bool = True,
     far: float | None = None,
     leave_out: int = 0,
     others: Faces | None = None,
@@ -321,7 +314,7 @@ def evaluate_faces(
     enrolled : int, optional
         Pictures of each person enrolled; by default half of what the person with the fewest has.
     splits : int, default=10
-    light, shift, distance, discriminant, match, far
+    light, discriminant, far
         As in ``FaceSpace`` and ``Recogniser``.
     leave_out : int, default=0
         People who are not enrolled, chosen anew in every split: all their pictures are those of strangers.
@@ -346,18 +339,17 @@ def evaluate_faces(
     >>> [row.n_components for row in found.at], found.protocol["enrolled"]
     ([4, 10], 2)
     """
-    comparing = {"distance": distance, "discriminant": discriminant, "match": match, "far": far}
+    comparing = {"discriminant": discriminant, "far": far}
     people, notes, usable = population(faces, enrolled)
     given = faces.take(usable)
     leave_out = check_integer("leave_out", leave_out, 0, people.count - 2)
-    copies = COPIES if shift_pixels(shift, given.pictures.shape[2]) else 1
-    most = (people.count - leave_out) * people.enrolled * copies - 1
+    most = (people.count - leave_out) * people.enrolled - 1
     counts = component_counts(n_components, min(most, given.pictures[0].size), notes)
     rngs = generators(random_state, splits + 1)
     others = noise_pictures(given, rngs[-1]) if others is None else others
     results: list[_Measured] = []
     for rng in rngs[:splits]:
-        space = FaceSpace(counts[-1], light=light, shift=shift, random_state=rng)
+        space = FaceSpace(counts[-1], light=light, random_state=rng)
         split = draw_split(people, leave_out, rng)
         results.append(_measure(given, people, others, split, space, counts, comparing))
     protocol = {
@@ -370,7 +362,6 @@ def evaluate_faces(
         "splits": splits,
         "leave_out": leave_out,
         "light": light,
-        "shift": shift,
         **comparing,
         **results[-1].fars,
         "others": f"{len(others)} pictures of {others.source}",
@@ -414,9 +405,10 @@ def _measure(
     fars: dict[str, float] = {}
     notes: tuple[str, ...] = ()
     for place, count in enumerate(counts):
-        recogniser = Recogniser(**comparing, n_components=count)
-        recogniser.fit(vectors[0], names[split.enrolled], space.eigenvalues_, space.shift_covariance_)
-        row, mistakes = _recognised(recogniser, vectors[1], unknown, people, split)
+        recogniser = Recogniser(**comparing)
+        recogniser.fit(vectors[0][:, :count], names[split.enrolled], space.eigenvalues_[:count])
+        strange = None if unknown is None else unknown[:, :count]
+        row, mistakes = _recognised(recogniser, vectors[1][:, :count], strange, people, split)
         rows.append(row | _faces_known(errors[0][:, place], errors[1][:, place]))
         wrong.append(mistakes)
         notes = recogniser.notes_
@@ -743,10 +735,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--enrolled", type=int, help="pictures of each person enrolled [half of them]")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--light", choices=LIGHTS, default=LIGHT)
-    parser.add_argument("--shift", type=float, default=0.0, help="fit also on pictures moved by this share")
-    parser.add_argument("--distance", choices=DISTANCES, default="cosine")
-    parser.add_argument("--discriminant", action=argparse.BooleanOptionalAction, default="auto")
-    parser.add_argument("--match", choices=MATCHES, default="nearest")
+    parser.add_argument("--discriminant", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--far", type=float, help="share of strangers that may get a name")
     parser.add_argument("--leave-out", type=int, default=0, help="people left out, as strangers")
     parser.add_argument("--seed", type=int, default=0, dest="random_state")

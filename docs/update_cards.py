@@ -85,7 +85,9 @@ def cards(folder):
     shape = digits.picture_shape
     result["digits.png"] = tiled(model.mean_.reshape(shape), model.components_.reshape(-1, *shape), 7)
     space = FaceSpace(count).fit(faces)
-    result["faces.png"] = tiled(space.mean_face_, space.component_pictures(), 1)
+    result["faces.png"] = tiled(
+        space.mean_face_, space.decomposition_.components_.reshape(count, *space.picture_shape_), 1
+    )
     return result
 
 

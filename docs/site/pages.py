@@ -54,7 +54,6 @@ RESULTS = (
     "statistics.findings.Finding",
     "answers.rotate.Rotation",
     "answers.stability.Stability",
-    "faces.gallery.Person",
     "kernels.auditing.AuditReport",
     "kernels.expression.KernelTable",
     "kernels.feature_maps.FeatureMap",

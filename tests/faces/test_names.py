@@ -24,23 +24,16 @@ def test_names_of_people_and_what_is_none():
     ]:
         assert person_name(given) == stored
     hidden = ("An\nna", "An\u2028na", "An\x85na", "An\0na", "An\x1b[31mna", "Anna\u202ecod", "An\udc80na")
-    for names, match in (
-        (("", " \n "), r"\)\. Give at least one letter\."),
-        (("a" * 201,), r"\.\.\. has 201 characters; at most 200"),
-        ((*hidden, "An\ufffdna"), r", which cannot be displayed\. Leave"),
-    ):
-        for name in names:
-            with pytest.raises(DataError, match=match):
-                person_name(name)
+    for name in ("", " \n ", "a" * 201, *hidden, "An\ufffdna"):
+        with pytest.raises(DataError, match=r"or one that cannot be displayed\. Give 1 to 200 characters"):
+            person_name(name)
     with pytest.raises(InputTypeError, match=r"s name must be text, not bytes\."):
         person_name(b"Anna")
     for letter in HIDDEN:
         for name in (f"An{letter}na", f"Anna{letter}", letter):
-            with pytest.raises(DataError, match=r"contains the character|is empty"):
+            with pytest.raises(DataError, match=r"cannot be displayed"):
                 person_name(name)
             assert name != f"An{letter}na" or shown(name) == f"An{ascii(letter)[1:-1]}na"
-    with pytest.raises(DataError, match=r"has no letter\. Give at least one\."):
-        person_name("\u0301\u0302")
 
 
 HIDDEN = [

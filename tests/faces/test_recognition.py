@@ -1,7 +1,5 @@
 """Recognising people by vectors of prescribed places."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -10,7 +8,6 @@ from drawn import drawn_faces
 from gramian.errors import DataError, ParameterError
 from gramian.faces import FaceSpace
 from gramian.faces.recognition import Recogniser, _answered, identify, verify
-from gramian.faces.similarity import DISTANCES
 
 K = 12
 
@@ -44,8 +41,8 @@ def world():
 
 
 def test_everybody_is_known_in_every_way_and_answers_rank_people(world):
-    for match, discriminant, distance in product(["nearest", "mean"], ["auto", True, False], DISTANCES):
-        recogniser = world.recogniser(distance=distance, discriminant=discriminant, match=match, far=0.1)
+    for discriminant in (True, False):
+        recogniser = world.recogniser(discriminant=discriminant, far=0.1)
         answers = recogniser.identify(world.pictures(world.places))
         assert np.mean([a.person == name for a, name in zip(answers, world.names, strict=True)]) >= 0.4
         named = [a.kind == "person" for a in recogniser.identify(world.strangers(200))]
@@ -103,7 +100,7 @@ def test_verification_asks_about_one_person_and_discriminants_every_trial(world)
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((60, 40)).astype(np.float32)
     people = np.repeat([f"p{i:02}" for i in range(20)], 3)
-    recogniser = Recogniser(far=0.1, discriminant=True).fit(vectors, people, np.ones(40))
+    recogniser = Recogniser(far=0.1).fit(vectors, people, np.ones(40))
     # There is nothing to recognise, which only held-out pictures tell.
     assert recogniser.predicted_false_reject_ > 0.6
 
@@ -118,7 +115,6 @@ def test_both_rates_are_as_promised():
         refused += [a.kind != "person" for a in recogniser.identify(asked)]
         predicted.append(recogniser.predicted_false_reject_)
         assert recogniser.predicted_false_accept_ <= 0.05
-        assert (recogniser.n_impostor_, recogniser.n_genuine_) == (160, 160)
     assert 0.01 <= np.mean(named) <= 0.05
     assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.1
 
@@ -136,20 +132,13 @@ def test_likeness_is_the_formula_and_the_default_rate_the_least(world):
     assert len(notes) == 1
     assert "15 people who serve as strangers" in notes[0]
     assert world.recogniser(far=0.1).notes_ == ()
-    for distance in DISTANCES:
-        recogniser = world.recogniser(distance=distance, discriminant=False, n_components=5)
-        asked = world.strangers(4)
-        whitens = distance in ("mahalanobis", "whitened-cosine")
-        factors = 1 / np.sqrt(world.variances[:5]) if whitens else np.ones(5)
-        a, b = asked[:, :5] * factors, world.vectors[:, :5] * factors
-        for i, row in enumerate(recogniser.similarity(asked)):
-            for name, result in zip(recogniser.people_, row, strict=True):
-                own = b[world.people == name].astype(float)
-                if distance.endswith("cosine"):
-                    expected = max(a[i] @ v / np.linalg.norm(a[i]) / np.linalg.norm(v) for v in own)
-                else:
-                    expected = -min(np.sqrt(((a[i] - v) ** 2).sum()) for v in own)
-                assert result == pytest.approx(expected, rel=1e-3, abs=1e-5)
+    recogniser = world.recogniser(discriminant=False)
+    asked = world.strangers(4)
+    for vector, similarities in zip(asked, recogniser.similarity(asked), strict=True):
+        for name, result in zip(recogniser.people_, similarities, strict=True):
+            own = world.vectors[world.people == name].astype(float)
+            expected = max(vector @ v / np.linalg.norm(vector) / np.linalg.norm(v) for v in own)
+            assert result == pytest.approx(expected, rel=1e-3, abs=1e-5)
     recogniser = world.recogniser()
     asked = world.strangers(3)
     model = recogniser.discriminant_
@@ -175,65 +164,35 @@ def test_one_picture_of_few_people_is_enough_to_be_known():
     assert recogniser.discriminant_ is not None
     likeness = recogniser.similarity(world.pictures(world.places))
     assert np.mean(likeness.argmax(axis=1) == np.arange(15)) >= 0.85
-    for n_pictures, n_people in product([1, 3], [1, 2, 3]):
-        world = World(n_people, n_pictures)
-        recogniser = world.recogniser(far=0.01)
-        assert np.isfinite(recogniser.threshold_)
-        assert np.mean([a.kind == "person" for a in recogniser.identify(world.strangers(500))]) <= 0.03
-        assert any("is a rough estimate" in note for note in recogniser.notes_)
-        (result,) = recogniser.identify(world.vectors[:1])
-        assert result.runner_up == (None if n_people == 1 else result.runner_up)
+    with pytest.raises(DataError, match=r"4 enrolled people cannot show how similar strangers are\. Enroll"):
+        World(4, 3).recogniser()
 
 
 def test_discriminants_need_people_who_change_and_two_names_let_nobody_in():
     assert World(9, 2).recogniser().discriminant_ is None
     assert World(10, 2).recogniser().discriminant_ is not None
-    with pytest.raises(DataError, match=r"Discriminants need two people with two pictures each\."):
-        World(5, 1).recogniser(discriminant=True)
-    assert World(3, 2).recogniser(discriminant=True).discriminant_ is not None
     world = World(12, 1)
     twice = np.repeat(world.vectors, 2, axis=0), np.repeat(world.people, 2)
     recogniser = Recogniser(far=0.1).fit(*twice, world.variances)
     assert recogniser.discriminant_ is None
-    assert "All pictures of each person are the same" in recogniser.notes_[0]
+    assert "at least 10 with different ones are needed" in recogniser.notes_[0]
     world = World(12, 3)
     vectors = world.vectors.copy()
     vectors[3] = vectors[0]
     recogniser = Recogniser(far=0.01).fit(vectors, world.people, world.variances)
     assert recogniser.threshold_ > 0.99
-    for distance in ["mahalanobis", "whitened-cosine"]:
-        # As many components as pictures: whitened, all pictures are equally far from each other.
-        world = World(12, 2)
-        directions, sizes, _ = np.linalg.svd(world.rng.standard_normal((24, 400)), full_matrices=False)
-        recogniser = Recogniser(distance=distance, discriminant=False, far=0.2)
-        recogniser.fit(directions * sizes, world.people, sizes**2)
-        assert {a.kind for a in recogniser.identify(directions * sizes)} == {"unknown"}
-        assert "so nobody is recognised" in recogniser.notes_[0]
 
 
 def test_constants_and_numbers_as_names_and_what_does_not_fit(world):
     vectors = np.hstack([world.vectors, np.zeros((60, 2), dtype=np.float32)])
-    for distance in DISTANCES:
-        recogniser = Recogniser(distance=distance).fit(
-            vectors, world.people, np.append(world.variances, [0, 0])
-        )
-        assert np.isfinite(recogniser.similarity(vectors)).all()
+    recogniser = Recogniser().fit(vectors, world.people, np.append(world.variances, [0, 0]))
+    assert np.isfinite(recogniser.similarity(vectors)).all()
     numbers = np.repeat(np.arange(15), 4)
     assert Recogniser().fit(world.vectors, numbers, world.variances).people_[:2] == ("0", "1")
     one_by_one = (name for name in world.people)
     assert Recogniser().fit(world.vectors, one_by_one, world.variances).people_ == tuple(world.names)
-    for settings, match in [
-        ({"distance": "manhattan"}, r"is not known\. Allowed:"),
-        ({"match": "best"}, r"is not known\. Allowed:"),
-        ({"discriminant": "yes"}, r"is not known\. Give"),
-        ({"far": 0}, "far=0 must be a"),
-        ({"n_components": 13}, "n_components=13 must"),
-        ({"n_components": 0}, "n_components=0 must"),
-        ({"n_components": True}, "n_components=True"),
-        ({"n_components": 2.5}, r"n_components=2\.5 must"),
-    ]:
-        with pytest.raises(ParameterError, match=match):
-            world.recogniser(**settings)
+    with pytest.raises(ParameterError, match="far=0 must be a"):
+        world.recogniser(far=0)
     for people, variances, match in (
         (["a", "b"], world.variances, r"60 vectors but 2 people\. Give one"),
         ("Ann", world.variances, r"60 vectors but 3 people\. Give one"),
@@ -245,8 +204,6 @@ def test_constants_and_numbers_as_names_and_what_does_not_fit(world):
     ):
         with pytest.raises(DataError, match=match):
             Recogniser().fit(world.vectors, people, variances)
-    with pytest.raises(ParameterError, match="variances must be one finite number of at least 0 for"):
-        Recogniser().fit(world.vectors, world.people, -world.variances)
     with pytest.raises(ValueError, match="a minimum of 1 is required"):
         Recogniser().fit(world.vectors[:0], [], world.variances)
 
@@ -262,26 +219,6 @@ def test_tensors_lists_and_nothing_asked(world):
     assert recogniser.identify(np.empty((0, K))) == []
     with pytest.raises(DataError, match=r"Nobody is enrolled in this recogniser\. Call fit first\."):
         Recogniser().similarity(world.vectors)
-
-
-def shifts_along(direction):
-    return 400.0 * np.outer(direction, direction)
-
-
-@pytest.mark.parametrize("distance", ["cosine", "mahalanobis"])
-def test_what_shifts_change_is_hardly_compared(world, distance):
-    direction = np.eye(K)[2] * 0.6 + np.eye(K)[9] * 0.8
-    given = {"distance": distance, "far": 0.1, "n_components": 10}
-    plain = Recogniser(**given).fit(world.vectors, world.people, world.variances)
-    told = Recogniser(**given).fit(world.vectors, world.people, world.variances, shifts_along(direction))
-    moved = (world.vectors + 3 * direction).astype(np.float32)
-    own = np.searchsorted(world.names, world.people)
-
-    def loss(recogniser):
-        before, after = (recogniser.similarity(v)[range(len(own)), own] for v in (world.vectors, moved))
-        return np.mean(before - after)
-
-    assert loss(told) < 0.2 * loss(plain)
 
 
 NAMED = [(0.8, "Ann"), (0.3, "Bob")]

@@ -80,8 +80,8 @@ class Input(NamedTuple):
         Whether files of pictures that are missing are an error; of a single file, damaged ones too.
     many : bool
         Whether several may be given, as a sequence.
-    access : {"read", "change", "create"}
-        What happens to a gallery; one that is created is given as its path.
+    access : {"read", "change"}
+        What happens to a gallery; one that may be changed or created is given as its path.
     """
 
     kind: Literal["model", "data", "meta", "faces", "gallery"]
@@ -93,7 +93,7 @@ class Input(NamedTuple):
     imputes: bool = False
     required: bool = False
     many: bool = False
-    access: Literal["read", "change", "create"] = "read"
+    access: Literal["read", "change"] = "read"
 
 
 class Of(NamedTuple):

@@ -1,4 +1,4 @@
-"""Pictures of faces with their people, names and hashes; how they are read, relit and shifted."""
+"""Pictures of faces with their people, names and hashes; how they are read and relit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
@@ -15,12 +15,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import gaussian_filter
 
-from gramian.core.arrays import as_float64, parallel_map, require_memory, to_numpy
-from gramian.core.checks import check_choice, check_number, counted, evenly, slices
-from gramian.core.records import FloatArray
-from gramian.errors import DataError, FileError, GramianError, InputTypeError, ParameterError
+from gramian.core.arrays import parallel_map, require_memory, to_numpy
+from gramian.core.checks import check_choice, counted, slices
+from gramian.errors import DataError, FileError, InputTypeError, ParameterError
 from gramian.tables import table
 from gramian.tables.as_rows import as_rows
 from gramian.tables.files import Location, locate, opened_source
@@ -30,8 +28,6 @@ from gramian.tables.scan import Scan, check_size
 from gramian.tables.source import damage
 
 SMALLEST = 8  # pixels a side: smaller pictures show no face
-# Sides of small pictures are whole numbers, so that proportions are never quite the same.
-TOLERATED = 1.1
 Pictures = npt.NDArray[Any]
 Size = tuple[int, int]  # width, height
 Relit = npt.NDArray[np.float32]
@@ -57,10 +53,6 @@ class Faces:
         Automatic decisions of the reader.
     source : str
         Where the pictures come from, such as a path.
-    sizes : tuple of (width, height) or None
-        Of each file, before it was resized. None where pictures came as an array.
-    files : tuple of bytes or None
-        The files themselves, where they were asked for.
 
     Examples
     --------
@@ -80,8 +72,6 @@ class Faces:
     skipped: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     source: str = "memory"
-    sizes: tuple[tuple[int, int], ...] | None = None
-    files: tuple[bytes, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.pictures)
@@ -113,18 +103,9 @@ class Faces:
         chosen = np.arange(len(self))[indices]
         columns: dict[str, Any] = {
             name: None if (values := getattr(self, name)) is None else tuple(values[i] for i in chosen)
-            for name in ("people", "names", "hashes", "sizes", "files")
+            for name in ("people", "names", "hashes")
         }
         return replace(self, pictures=self.pictures[indices], **columns)
-
-    def stretched(self) -> list[tuple[str, tuple[int, int]]]:
-        """Return pictures whose proportions resizing has changed by more than 10 %, and their sizes."""
-        height, width = self.pictures.shape[1:]
-        if self.sizes is None:
-            return []
-        ratios = [(w * height) / (h * width) for w, h in self.sizes]
-        named = zip(self.names, self.sizes, ratios, strict=True)
-        return [(name, size) for name, size, ratio in named if max(ratio, 1 / ratio) > TOLERATED]
 
 
 def as_pictures(faces: Any) -> Pictures:
@@ -179,15 +160,13 @@ def read_faces(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     size: str | tuple[int, int] | None = None,
-    strict: bool = False,
-    keep_files: bool = False,
 ) -> Faces:
     """Read pictures of faces as grey values.
 
     Colour is converted to grey by ITU-R 601-2 luma, pictures are rotated as their camera recorded, the first
     of several frames is used, and 16-bit grey keeps its values. In a folder or zip archive of folders, each
     folder of the first level is a person; a single outer folder of an archive is skipped. Nothing is
-    unpacked to disk.
+    unpacked to disk. Unreadable pictures are skipped and reported in ``skipped``.
 
     Parameters
     ----------
@@ -197,10 +176,6 @@ def read_faces(
         without people.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize every picture, to at least 8 pixels a side; by default all must have the same size.
-    strict : bool, default=False
-        Raise the error of the first unreadable picture. By default it is skipped and reported in ``skipped``.
-    keep_files : bool, default=False
-        Also keep the bytes of the files, as ``files``.
 
     Returns
     -------
@@ -218,7 +193,7 @@ def read_faces(
     MemoryLimitError
         When the pixels exceed the memory limit.
     ParameterError
-        For a size below 8 pixels, and for ``keep_files`` with an array.
+        For a size below 8 pixels.
 
     Examples
     --------
@@ -256,13 +231,8 @@ def read_faces(
     sources = location if by_folder else [location.path for location in locations]
     with opened_source(sources, name=name) as (_, _, opened):
         if isinstance(opened, PictureSource):
-            faces = _from_files(opened, wanted, None if strict or alone else [], keep_files)
-            return _with_people(faces, suffix == ".zip", strict) if by_folder else faces
-        if keep_files:
-            only = f"stores picture files only, but {name} is an array"
-            raise ParameterError(
-                "keep_files", allowed=only, hint="Leave it out, or save the pictures as files."
-            )
+            faces = _from_files(opened, wanted, None if alone else [])
+            return _with_people(faces, suffix == ".zip") if by_folder else faces
         return _from_array(opened.read(), location, wanted)
 
 
@@ -312,29 +282,29 @@ def _require_room(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     )
 
 
-def _from_files(
-    opened: PictureSource, size: Size | None, skipped: list[tuple[str, str]] | None, keep_files: bool
-) -> Faces:
-    read: list[tuple[str, str, Size, bytes]] = []
+def _from_files(opened: PictureSource, size: Size | None, skipped: list[tuple[str, str]] | None) -> Faces:
+    read: list[tuple[str, str, Size]] = []
 
     def on_read(picture: PictureFile, form: PictureForm, data: bytes) -> None:
-        digest, kept = hashlib.sha256(data).hexdigest(), data if keep_files else b""
-        read.append((readable(picture.name), digest, (form.width, form.height), kept))
+        size = form.width, form.height
+        read.append((readable(picture.name), hashlib.sha256(data).hexdigest(), size))
 
     array = opened.array(None, size, skipped, on_read, SMALLEST)
     _, height, width = array.shape
     _require_room(array.shape, array.dtype)
     pictures = as_pictures(array.read())
-    names, hashes, sizes, kept = zip(*read, strict=True)
+    names, hashes, sizes = zip(*read, strict=True)
     notes = array.notes
-    if other := sum(size != (width, height) for size in sizes):
-        notes += (f"{other} of {len(sizes)} pictures were resized to {width}x{height}",)
-    files = kept if keep_files else None
-    about = tuple(skipped or ()), notes, opened.source, sizes, files
-    return Faces(pictures, None, names, hashes, *about)
+    if other := [size for size in sizes if size != (width, height)]:
+        first = "x".join(map(str, other[0]))
+        notes += (
+            f"{len(other)} of {len(sizes)} pictures were resized to {width}x{height}, the first from "
+            f"{first}. Only cropped and aligned pictures give reliable answers",
+        )
+    return Faces(pictures, None, names, hashes, tuple(skipped or ()), notes, opened.source)
 
 
-def _with_people(faces: Faces, zipped: bool, strict: bool) -> Faces:
+def _with_people(faces: Faces, zipped: bool) -> Faces:
     """Take people from the folders; skip pictures outside the folders where they are the minority."""
     # Without the steps up and to the root that names in an archive may hold.
     paths = [PurePosixPath(normpath(f"/{name}")).parts[1:] for name in faces.names]
@@ -351,8 +321,6 @@ def _with_people(faces: Faces, zipped: bool, strict: bool) -> Faces:
         return replace(faces, notes=(*faces.notes, note))
     why = "is in no folder, so its person is not known. Move it into a folder, or leave it out."
     outside = tuple((faces.names[index], why) for index in np.flatnonzero(~inside))
-    if outside and strict:
-        raise DataError(" ".join(outside[0]))
     people = tuple(unicodedata.normalize("NFC", path[0]) for path in paths)
     return replace(faces, people=people, skipped=faces.skipped + outside).take(inside)
 
@@ -370,20 +338,15 @@ def _from_array(values: Any, location: Location, size: Size | None) -> Faces:
             f"{source} is {width}x{height} pixels, below the minimum of {SMALLEST} pixels a side."
         )
     people = names = None
-    notes: tuple[str, ...] = ()
     if location.path.suffix.lower() == ".npz":
-        people = _entries(location.path, "y", len(values), source)
-        try:
-            names = _entries(location.path, "name", len(values), source)
-        except GramianError as error:
-            notes = (f"pictures are named by their numbers because {error}",)
+        people, names = (_entries(location.path, key, len(values), source) for key in ("y", "name"))
     hashes = tuple(hashlib.sha256(picture.tobytes()).hexdigest() for picture in pictures)
     if size is not None:
         _require_room((len(pictures), *size[::-1]), pictures.dtype)
         pictures = np.stack([resized(picture, size) for picture in pictures])
     people = people and tuple(unicodedata.normalize("NFC", readable(who)) for who in people)
     names = tuple(readable(name) for name in names or map(str, range(len(pictures))))
-    return Faces(pictures, people, names, hashes, notes=notes, source=source)
+    return Faces(pictures, people, names, hashes, source=source)
 
 
 def _entries(path: Path, key: str, count: int, source: str) -> tuple[str, ...] | None:
@@ -403,9 +366,7 @@ def _entries(path: Path, key: str, count: int, source: str) -> tuple[str, ...] |
 
 # ---- Illumination correction
 
-LIGHTS = ("none", "log", "equalise", "dog")
-INNER, OUTER = 1.0, 2.0  # standard deviations of the two Gaussians of "dog", in pixels
-JUDGED = 1000  # pictures, evenly spaced, that corrections are compared on
+LIGHTS = ("none", "equalise")
 BLOCK = 64  # pictures treated at a time by one worker
 
 
@@ -419,14 +380,10 @@ def relight(pictures: npt.NDArray[Any], how: str) -> Relit:
     ----------
     pictures : ndarray of shape (n, height, width)
         Grey values.
-    how : {"none", "log", "equalise", "dog"}
+    how : {"none", "equalise"}
         - ``"none"``: the grey values v;
-        - ``"log"``: ``log(1 + v)``, which turns a factor of the light into a sum;
         - ``"equalise"``: 255 times the share of the picture's pixels that are darker, those of equal grey
-          counted half, which no increasing change of the grey values affects;
-        - ``"dog"``: the logarithm, smoothed by a Gaussian of 1 pixel less the same smoothed by one of 2
-          (standard deviations; edges mirrored), then divided by the root of its mean square, which leaves
-          what changes over few pixels, at one contrast.
+          counted half, which no increasing change of the grey values affects.
 
     Returns
     -------
@@ -437,13 +394,6 @@ def relight(pictures: npt.NDArray[Any], how: str) -> Relit:
     ------
     ParameterError
         For another name.
-    DataError
-        For values of -1 or less, of which there is no logarithm.
-
-    References
-    ----------
-    Tan and Triggs (2010), Enhanced local texture feature sets for face recognition under difficult lighting
-    conditions, section 2, for the difference of Gaussians and the widths.
 
     Examples
     --------
@@ -456,62 +406,11 @@ def relight(pictures: npt.NDArray[Any], how: str) -> Relit:
     treated = np.empty(pictures.shape, dtype=np.float32)
 
     def treat(block: slice) -> None:
-        treated[block] = _treated(grey_scale(pictures[block]), how)
+        grey = grey_scale(pictures[block])
+        treated[block] = _equalised(grey) if how == "equalise" else grey
 
     parallel_map(treat, slices(len(pictures), BLOCK))
     return treated
-
-
-def choose_light(pictures: npt.NDArray[Any], people: npt.NDArray[Any] | None) -> tuple[str, str]:
-    """Return the correction by which most pictures are most similar to another one of their person, and why.
-
-    Parameters
-    ----------
-    pictures : ndarray of shape (n, height, width)
-        Of more than 1000, evenly spaced ones are compared, by the cosine of their differences from the mean.
-    people : ndarray of shape (n,) or None
-        Who is on each.
-
-    Returns
-    -------
-    light : str
-        The first of :data:`LIGHTS` with the largest share.
-    why : str
-
-    Raises
-    ------
-    DataError
-        Where nobody has two pictures.
-    """
-    some = evenly(len(pictures), JUDGED)
-    people = np.arange(len(some)) if people is None else np.unique(people[some], return_inverse=True)[1]
-    several = np.bincount(people)[people] > 1
-    if not several.any():
-        hint = 'Name the people, or use light="none" or "equalise".'
-        raise DataError('light="auto" compares pictures of one person, but nobody has two.', hint)
-    shares = {}
-    for light in LIGHTS:
-        Z = as_float64(relight(pictures[some], light).reshape(len(some), -1))
-        Z -= Z.mean(axis=0)
-        norms = np.linalg.norm(Z, axis=1, keepdims=True)
-        Z /= np.where(norms > 0, norms, 1.0)
-        similarity = Z @ Z.T
-        np.fill_diagonal(similarity, -np.inf)
-        shares[light] = float(np.mean((people[similarity.argmax(axis=1)] == people)[several]))
-    best = max(shares, key=shares.__getitem__)
-    told = ", ".join(f"{light} {100 * share:.0f} %" for light, share in shares.items())
-    return best, f"light {best}: pictures most similar to another one of their person: {told}"
-
-
-def unlight(pictures: npt.NDArray[Any], how: str) -> npt.NDArray[Any]:
-    """Return grey values where the treatment can be undone: after "log"; other pictures as they are.
-
-    Examples
-    --------
-    >>> unlight(relight(np.full((1, 1, 1), 99.0), "log"), "log").round(3).tolist()
-    [[[99.0]]]
-    """
-    return np.expm1(pictures) if how == "log" else pictures
 
 
 def grey_scale(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -521,120 +420,8 @@ def grey_scale(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return pictures
 
 
-def _treated(pictures: npt.NDArray[Any], how: str) -> npt.NDArray[Any]:
-    if how == "none":
-        return pictures
-    if how == "equalise":
-        from scipy.stats import rankdata  # which takes longer to import than all else
+def _equalised(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    from scipy.stats import rankdata  # which takes longer to import than all else
 
-        ranks = rankdata(pictures.reshape(len(pictures), -1), axis=1)
-        return np.reshape((ranks - 0.5) * (255 / pictures[0].size), pictures.shape)
-    logarithms = _logarithms(pictures)
-    return logarithms if how == "log" else edges(logarithms, 1e-5)
-
-
-def edges(pictures: npt.NDArray[Any], rounding: Any) -> npt.NDArray[Any]:
-    """Return differences of two Gaussians, at contrast 1; 0 where there is no more than rounding."""
-    axes = (1, 2)
-    inner, outer = (gaussian_filter(pictures, sigma, axes=axes, mode="mirror") for sigma in (INNER, OUTER))
-    result = inner - outer
-    root = np.sqrt(np.mean(result.astype(np.float64) ** 2, axis=axes, keepdims=True))
-    # A picture of one grey has no contrast to bring to 1.
-    return np.where(root > rounding, result / np.maximum(root, rounding), 0.0)
-
-
-def _logarithms(pictures: npt.NDArray[Any]) -> Relit:
-    least = float(pictures.min(initial=0))
-    if least <= -1:
-        hint = 'Scale grey values to 0..255, or use light="none" or "equalise".'
-        raise DataError(f"A grey value is {least:.6g}, but the logarithm needs values above -1.", hint)
-    return np.asarray(np.log1p(pictures, dtype=np.float32))
-
-
-# ---- Copies of pictures moved by a few pixels, from which a model learns what bad alignment does
-
-LARGEST_SHIFT = 0.25
-WAYS = ((0, 1), (0, -1), (1, 0), (-1, 0))  # down and right, in units of the shift
-COPIES = 1 + len(WAYS)
-SCORED = 256  # pictures whose scores are held at a time
-
-
-def shift_pixels(shift: Any, width: int) -> int:
-    """Return by how many pixels pictures are moved.
-
-    Parameters
-    ----------
-    shift : float
-        As a share of the width, from 0 to 0.25.
-    width : int
-
-    Raises
-    ------
-    ParameterError
-        For a share outside of what it may be.
-
-    Examples
-    --------
-    >>> shift_pixels(0.04, 92), shift_pixels(0.001, 92), shift_pixels(0, 92)
-    (4, 1, 0)
-    """
-    advice = (
-        "It is a share of the width of a picture. Give for instance 0.04, or 0 to fit on the pictures alone."
-    )
-    value = check_number("shift", shift, least=0, most=LARGEST_SHIFT, advice=advice)
-    return max(1, round(value * width)) if value > 0 else 0
-
-
-def moved(pictures: Relit, pixels: int) -> Iterator[Relit]:
-    """Yield the pictures moved right, left, down and up; what is bared repeats the edge.
-
-    Parameters
-    ----------
-    pictures : ndarray of shape (n, height, width)
-    pixels : int
-
-    Examples
-    --------
-    >>> [copy[0, 0].tolist() for copy in moved(np.array([[[1, 2, 3]]], dtype=np.float32), 1)][:2]
-    [[1.0, 1.0, 2.0], [2.0, 3.0, 3.0]]
-    """
-    height, width = pictures.shape[1:]
-    padded = np.pad(pictures, ((0, 0), (pixels, pixels), (pixels, pixels)), mode="edge")
-    for y, x in WAYS:
-        top, left = pixels * (1 - y), pixels * (1 - x)
-        yield padded[:, top : top + height, left : left + width]
-
-
-def with_moved(pictures: Relit, pixels: int) -> Relit:
-    """Return the pictures followed by their moved copies, five times as many; for 0 pixels as they are."""
-    return np.concatenate([pictures, *moved(pictures, pixels)]) if pixels else pictures
-
-
-def shift_covariance(transform: Callable[[Relit], Any], pictures: Relit, pixels: int) -> FloatArray | None:
-    """Return how scores change when pictures are moved: the mean of ``d d^T``, shape (k, k).
-
-    ``d`` is the scores of a moved picture less those of the picture.
-
-    Parameters
-    ----------
-    transform : callable
-        Returns the scores of pictures, shape (n, k).
-    pictures : ndarray of shape (n, height, width)
-    pixels : int
-        None is returned for 0.
-
-    References
-    ----------
-    Simard, LeCun and Denker (1993), Efficient pattern recognition using a new transformation distance: what
-    leaves alone who it is should cost nothing in a comparison.
-    """
-    if not pixels:
-        return None
-    total: Any = 0.0
-    for some in slices(len(pictures), SCORED):
-        block = pictures[some]
-        scores = as_float64(transform(block))
-        for copy in moved(block, pixels):
-            change = as_float64(transform(copy)) - scores
-            total = total + change.T @ change
-    return np.asarray(total / (len(WAYS) * len(pictures)))
+    ranks = rankdata(pictures.reshape(len(pictures), -1), axis=1)
+    return np.reshape((ranks - 0.5) * (255 / pictures[0].size), pictures.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -14,11 +14,11 @@ import numpy.typing as npt
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gramian.core.arrays import as_float64, blas_threads
-from gramian.core.checks import check_choice, check_integer, check_share
+from gramian.core.checks import check_share
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.faces import face_images, similarity
-from gramian.faces.similarity import Bools, Calibration, Codes, Matcher, Vectors, calibrate
+from gramian.faces.similarity import Bools, Codes, Matcher, Threshold, Vectors, calibrate
 from gramian.faces.space import FaceSpace
 
 # For up to so many pictures an answer takes half as long without BLAS threads (benchmarks/faces_latency.py).
@@ -37,8 +37,7 @@ class Answer:
     person : str or None
         The person recognised; None unless ``kind`` is "person".
     score : float
-        The largest similarity score, a cosine or a negative distance; in a verification the score of the
-        claimed person.
+        The largest similarity score, a cosine; in a verification the score of the claimed person.
     runner_up : str or None
         The most similar person apart from ``person``; for an unknown person the most similar one. None in a
         verification, and where there is nobody else.
@@ -85,21 +84,14 @@ class Recogniser:
 
     Parameters
     ----------
-    distance : {"cosine", "euclidean", "mahalanobis", "whitened-cosine"}, default="cosine"
-        "mahalanobis" is Euclidean, and "whitened-cosine" the cosine, after every component is divided by its
-        standard deviation.
-    discriminant : "auto", True or False, default="auto"
-        Compare along linear discriminants of the people instead of along components. "auto" does so once ten
-        people have two pictures: with fewer, the few directions make any stranger similar to somebody.
-    match : {"nearest", "mean"}, default="nearest"
-        The similarity to a person is that to the nearest picture, or to the mean of the pictures.
+    discriminant : bool, default=True
+        Compare along linear discriminants of the people instead of along components, once ten people have two
+        pictures: with fewer, the few directions make any stranger similar to somebody.
     far : float or None, default=None
         False accept rate: the share of strangers' pictures that may be identified as somebody; in a
         verification, the share of other people's pictures that may pass for a given person. None takes the
         smallest rate that the enrolled people can show, from 0.001 to 0.05: for identification about 1 in
         as many as are enrolled, 3 if the model was fitted on their pictures, for verification less.
-    n_components : int or None, default=None
-        Use the first components only.
 
     Attributes
     ----------
@@ -115,23 +107,21 @@ class Recogniser:
     predicted_false_reject_ : float or None
         Predicted share of new pictures of enrolled people below ``threshold_``; None where nobody has two
         pictures.
-    calibration_ : Calibration
-        Both thresholds with their rates; prints what other settings of ``far`` would do.
-    n_impostor_, n_genuine_ : int
-        Number of pictures used as those of strangers, and as new pictures of enrolled people.
+    identification_, verification_ : Threshold
+        Both thresholds with their rates.
     discriminant_ : LinearDiscriminantAnalysis or None
         The fitted discriminants; None where vectors are compared as they are.
-    n_vectors_, n_components_ : int
-        Number of enrolled vectors, and of their entries that are compared.
+    n_vectors_ : int
+        Number of enrolled vectors.
     notes_, verify_notes_ : tuple of str
         Automatic decisions and limits, for identification and for verification.
 
     Notes
     -----
-    The defaults do best in docs/faces_evaluation.md. Held-out people serve as strangers, but a model fitted
-    on their pictures knows them: up to three times as many new strangers are identified as somebody. Where
-    the vectors have mean 0, which shows that, the threshold of identification is that for a third of ``far``.
-    With nearly as many whitened components as pictures even that is too little.
+    The similarity is the cosine to the nearest picture of a person. Held-out people serve as strangers, but
+    a model fitted on their pictures knows them: up to three times as many new strangers are identified as
+    somebody. Where the vectors have mean 0, which shows that, the threshold of identification is that for a
+    third of ``far``.
 
     References
     ----------
@@ -150,13 +140,10 @@ class Recogniser:
     ('person', 'p03', 'unknown')
     """
 
-    distance: str = "cosine"
-    discriminant: bool | str = "auto"
-    match: str = "nearest"
+    discriminant: bool = True
     far: float | None = None
-    n_components: int | None = None
 
-    def fit(self, vectors: Any, people: Any, variances: Any, shift_covariance: Any = None) -> Self:
+    def fit(self, vectors: Any, people: Any, variances: Any) -> Self:
         """Enroll people, and calibrate thresholds.
 
         Parameters
@@ -167,9 +154,6 @@ class Recogniser:
             Who is on each.
         variances : array-like of shape (k,)
             Of the components, over faces: ``eigenvalues_`` of the model.
-        shift_covariance : array-like of shape (k, k), optional
-            Covariance of the change of vectors when pictures are shifted: ``shift_covariance_`` of the model.
-            Discriminants add it to the covariance within people.
 
         Returns
         -------
@@ -181,101 +165,54 @@ class Recogniser:
         ParameterError
             A parameter outside of what it may be.
         DataError
-            For NaN or infinity, no vector, an empty name, and lengths that do not match.
+            For NaN or infinity, fewer than five people, an empty name, and lengths that do not match.
         """
-        self.check_parameters()
+        if self.far is not None:
+            check_share("far", self.far, "It is a share of strangers, such as 0.01.")
         values, spread = similarity.as_vectors(vectors, at_least=1), as_float64(variances)
-        names, factors = _as_names(people, len(values)), similarity.whitening(spread)
+        names = _as_names(people, len(values))
         if len(spread) != values.shape[1]:
             hint = "Give eigenvalues_ of the model that made the vectors."
             raise DataError(f"{len(spread)} variances but vectors of {values.shape[1]} components.", hint)
-        self.n_features_in_ = values.shape[1]
-        self.check_parameters(self.n_features_in_)
-        self.n_components_ = int(self.n_features_in_ if self.n_components is None else self.n_components)
-        whitens = self.distance in ("mahalanobis", "whitened-cosine")
-        self._factors = (factors if whitens else np.ones(len(factors)))[: self.n_components_]
-        # In the coordinates that vectors are compared in.
-        self._shifts: FloatArray | None = None
-        if shift_covariance is not None:
-            shifts = as_float64(shift_covariance)[: self.n_components_, : self.n_components_]
-            self._shifts = np.asarray(shifts * np.outer(self._factors, self._factors))
+        self.n_features_in_, self.n_vectors_ = values.shape[1], len(values)
         result, codes = np.unique(names, return_inverse=True)
         order = np.argsort(codes, kind="stable")
         self.people_ = tuple(str(name) for name in result)
-        kept, codes = self._taken(values[order]), codes[order].astype(np.intp)
-        self._learn(kept, codes)
-        self._calibrate(kept, codes, spread[: self.n_components_] * self._factors**2)
-        self.n_vectors_ = len(values)
+        self._learn(values[order], codes[order].astype(np.intp))
+        self._calibrate(values[order], codes[order].astype(np.intp), spread)
         return self
 
-    def check_parameters(self, available: int | None = None) -> None:
-        """Check the parameters, for vectors of ``available`` components.
-
-        Parameters
-        ----------
-        available : int, optional
-            Number of components of the vectors.
-
-        Raises
-        ------
-        ParameterError
-        """
-        check_choice("distance", self.distance, similarity.DISTANCES)
-        check_choice("match", self.match, similarity.MATCHES)
-        if not (isinstance(self.discriminant, (bool, np.bool_)) or self.discriminant == "auto"):
-            allowed = "is not known. Give True, False or 'auto'."
-            raise ParameterError("discriminant", self.discriminant, allowed)
-        if self.far is not None:
-            check_share("far", self.far, "It is a share of strangers, such as 0.01.")
-        if self.n_components is not None:
-            every = "; None takes all"
-            advice = f"Vectors have {available} components{every}." if available else ""
-            check_integer("n_components", self.n_components, 1, available, advice)
-
-    def _taken(self, values: Vectors) -> Vectors:
-        return (values[:, : self.n_components_] * self._factors).astype(np.float32)
-
-    def _matcher_of(self, kept: Vectors, codes: Codes, model: LinearDiscriminantAnalysis | None) -> Matcher:
-        cosine = self.distance in ("cosine", "whitened-cosine")
-        return Matcher(kept, codes, model, cosine=cosine, match=self.match)
-
-    def _learn(self, kept: Vectors, codes: Codes) -> None:
-        why = similarity.why_none(codes) if self.discriminant == "auto" else ""
+    def _learn(self, values: Vectors, codes: Codes) -> None:
         self.discriminant_: LinearDiscriminantAnalysis | None = None
-        if self.discriminant and not why:
-            try:
-                self.discriminant_ = similarity.discriminants(kept, codes, self._shifts)
-            except DataError as error:
-                if self.discriminant != "auto":
-                    raise
-                why = f"No discriminants are used: {error}"
-        self._matcher = self._matcher_of(kept, codes, self.discriminant_)
-        self.notes_: tuple[str, ...] = (why,) if why else ()
+        self.notes_: tuple[str, ...] = ()
+        several = int((np.bincount(codes) > 1).sum())
+        if self.discriminant and several >= similarity.FEWEST:
+            self.discriminant_ = similarity.discriminants(values, codes)
+        if self.discriminant and self.discriminant_ is None:
+            self.notes_ = (
+                f"No discriminants are used: {several} of {len(self.people_)} people have two pictures, and "
+                f"at least {similarity.FEWEST} with different ones are needed to reject strangers.",
+            )
+        self._matcher = Matcher(values, codes, self.discriminant_)
 
-    def _calibrate(self, kept: Vectors, codes: Codes, variances: FloatArray) -> None:
+    def _calibrate(self, values: Vectors, codes: Codes, variances: FloatArray) -> None:
         def build(mask: Bools) -> Matcher:
-            if mask.all():
-                return self._matcher
             model = self.discriminant_
             if model is not None:
                 # Where too little is left to find them from, those of all people have to do.
-                with suppress(DataError):
-                    model = similarity.discriminants(kept[mask], codes[mask], self._shifts)
-            return self._matcher_of(kept[mask], codes[mask], model)
+                model = similarity.discriminants(values[mask], codes[mask]) or model
+            return Matcher(values[mask], codes[mask], model)
 
-        perfect = 1.0 if self._matcher.cosine else 0.0
         far = None if self.far is None else float(self.far)
-        moved = self._shifts is not None
-        result = calibrate(kept, codes, build, far=far, perfect=perfect, variances=variances, moved=moved)
-        self.calibration_: Calibration = result
-        self.far_, self.verify_far_ = result.identify.far, result.verify.far
-        self.threshold_ = result.identify.value
-        self.verify_threshold_ = result.verify.value
-        self.predicted_false_accept_ = result.identify.false_accept
-        self.predicted_false_reject_ = result.identify.false_reject
-        self.n_impostor_, self.n_genuine_ = result.n_impostor, result.n_genuine
-        self.verify_notes_ = self.notes_ + result.verify.notes
-        self.notes_ += result.identify.notes
+        identify, verify = calibrate(values, codes, build, far=far, variances=variances)
+        self.identification_: Threshold = identify
+        self.verification_: Threshold = verify
+        self.far_, self.verify_far_ = identify.far, verify.far
+        self.threshold_, self.verify_threshold_ = identify.value, verify.value
+        self.predicted_false_accept_ = identify.false_accept
+        self.predicted_false_reject_ = identify.false_reject
+        self.verify_notes_ = self.notes_ + verify.notes
+        self.notes_ += identify.notes
 
     # -------------------------------------------------------------- answers
 
@@ -299,7 +236,7 @@ class Recogniser:
         """
         if not hasattr(self, "_matcher"):
             raise DataError("Nobody is enrolled in this recogniser.", "Call fit first.")
-        return self._matcher.similarity(self._taken(similarity.as_vectors(vectors, self.n_features_in_)))
+        return self._matcher.similarity(similarity.as_vectors(vectors, self.n_features_in_))
 
     def identify(
         self, vectors: Any, face_scores: Any = None, face_threshold: float | None = None

@@ -1,6 +1,7 @@
 """Similarity of pictures and enrolled people, and its thresholds for a given false accept rate.
 
-Distances are along components or discriminants. Thresholds are counted from the enrolled pictures alone.
+Similarity is the cosine along components or discriminants. Thresholds are counted from the enrolled pictures
+alone.
 """
 
 from __future__ import annotations
@@ -8,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,8 @@ from sklearn.utils.validation import check_array
 from gramian.core.arrays import as_float64, blas_threads, to_numpy
 from gramian.core.checks import counted, evenly, slices
 from gramian.core.records import FloatArray
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError
 
-DISTANCES = ("cosine", "euclidean", "mahalanobis", "whitened-cosine")
-MATCHES = ("nearest", "mean")
 ENTRIES = 1 << 24  # similarity scores held at a time, 64 MB
 Codes = npt.NDArray[np.intp]
 Vectors = npt.NDArray[np.float32]
@@ -57,34 +55,8 @@ def as_vectors(vectors: Any, n_components: int | None = None, at_least: int = 0)
     return values
 
 
-def whitening(variances: Any) -> FloatArray:
-    """Return the factors that bring every component to variance 1; 0 for components without variance.
-
-    Parameters
-    ----------
-    variances : array-like of shape (k,)
-        Variances of the scores, not negative.
-
-    Returns
-    -------
-    ndarray of shape (k,), float64
-
-    Examples
-    --------
-    >>> whitening([4.0, 1.0, 0.0]).tolist()
-    [0.5, 1.0, 0.0]
-    """
-    values = as_float64(variances)
-    if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
-        each = "must be one finite number of at least 0 for each component: eigenvalues_ of the model"
-        raise ParameterError("variances", allowed=each)
-    # What rounding leaves of a variance of 0 must not become the loudest component.
-    positive = values > values.max(initial=0.0) * np.finfo(np.float32).eps ** 2
-    return np.asarray(np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=positive))
-
-
 class Matcher:
-    """Compares query vectors with the vectors of people.
+    """Compares query vectors with the vectors of people, by the cosine to the nearest one of each person.
 
     Parameters
     ----------
@@ -93,11 +65,6 @@ class Matcher:
         The person of each, ascending.
     model : LinearDiscriminantAnalysis, optional
         Compare along its discriminants.
-    cosine : bool
-        The similarity score is the cosine of the angle; otherwise the negative Euclidean distance.
-    match : {"nearest", "mean"}, default="nearest"
-        Compare with the nearest picture of a person, or with the mean of the pictures (of their directions,
-        for cosines).
 
     Attributes
     ----------
@@ -107,39 +74,21 @@ class Matcher:
     Examples
     --------
     >>> vectors = np.array([[0.0, 1.0], [0.0, 3.0], [4.0, 0.0]], dtype=np.float32)
-    >>> Matcher(vectors, np.array([0, 0, 1]), cosine=False).similarity(vectors[1:2]).tolist()
-    [[-0.0, -5.0]]
-    >>> Matcher(vectors, np.array([0, 0, 1]), cosine=True).similarity(vectors[:1]).tolist()
+    >>> Matcher(vectors, np.array([0, 0, 1])).similarity(vectors[:1]).tolist()
     [[1.0, 0.0]]
     """
 
     def __init__(
-        self,
-        vectors: Vectors,
-        codes: Codes,
-        model: LinearDiscriminantAnalysis | None = None,
-        *,
-        cosine: bool,
-        match: str = "nearest",
+        self, vectors: Vectors, codes: Codes, model: LinearDiscriminantAnalysis | None = None
     ) -> None:
-        self.cosine = cosine
         self.people = np.unique(codes)
         self._directions: Vectors | None = None
         if model is not None:
             count = min(len(model.classes_) - 1, model.scalings_.shape[1])
             self._directions = np.ascontiguousarray(model.scalings_[:, :count], dtype=np.float32)
-        rows = self._projected(vectors)
-        starts = np.flatnonzero(np.diff(codes, prepend=-1))
-        if match == "mean":
-            sizes = np.diff(starts, append=len(rows))[:, None]
-            means = np.add.reduceat(rows.astype(np.float64), starts, axis=0) / sizes
-            rows = directions(means) if cosine else means.astype(np.float32)
-            starts = np.arange(len(rows))
         # One row a component: a vector times such a matrix is read at the speed of memory.
-        self._columns = np.ascontiguousarray(rows.T)
-        # Where everybody has one row there is nothing to choose from.
-        self._starts = None if len(starts) == len(rows) else starts
-        self._squares = None if cosine else _squares(rows)
+        self._columns = np.ascontiguousarray(self._projected(vectors).T)
+        self._starts = np.flatnonzero(np.diff(codes, prepend=-1))
 
     def similarity(self, queries: Vectors) -> Vectors:
         """Return the similarity of queries and people, shape (m, n_people), float32; larger is more similar.
@@ -151,26 +100,14 @@ class Matcher:
         queries = self._projected(queries)
         values = np.empty((len(queries), len(self.people)), dtype=np.float32)
         for some in slices(len(queries), max(1, ENTRIES // self._columns.shape[1])):
-            values[some] = self._compared(queries[some])
-        return values
+            block = queries[some]
+            # One vector by gemv, which does not copy the matrix first as gemm does.
+            products = (block[0] @ self._columns)[None] if len(block) == 1 else block @ self._columns
+            values[some] = np.maximum.reduceat(products, self._starts, axis=1)
+        return np.clip(values, -1, 1, out=values)
 
     def _projected(self, vectors: Vectors) -> Vectors:
-        along = vectors if self._directions is None else vectors @ self._directions
-        return directions(along) if self.cosine else np.ascontiguousarray(along, dtype=np.float32)
-
-    def _compared(self, queries: Vectors) -> Vectors:
-        # One vector by gemv, which does not copy the matrix first as gemm does.
-        single = len(queries) == 1
-        products = (queries[0] @ self._columns)[None] if single else queries @ self._columns
-        if self._squares is not None:
-            products *= 2
-            products -= self._squares
-        if self._starts is not None:
-            products = np.maximum.reduceat(products, self._starts, axis=1)
-        if self._squares is None:
-            return np.asarray(np.clip(products, -1, 1))
-        squared = _squares(queries)[:, None] - products
-        return np.asarray(-np.sqrt(np.maximum(squared, 0)))
+        return directions(vectors if self._directions is None else vectors @ self._directions)
 
 
 def directions(vectors: npt.NDArray[Any]) -> Vectors:
@@ -182,60 +119,12 @@ def directions(vectors: npt.NDArray[Any]) -> Vectors:
     return np.asarray(np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0))
 
 
-def _squares(rows: Vectors) -> Vectors:
-    with np.errstate(over="ignore"):
-        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(np.float32)
-    if not np.isfinite(squares).all():
-        hint = 'Use distance="cosine", or scale the grey values.'
-        raise DataError("A vector is too long for distances in float32.", hint)
-    return np.asarray(squares)
-
-
 SHRINKAGE = 0.1  # 0.05 to 0.3 differ by less than chance on ORL; on Extended Yale B 0.3 does worse
 FEWEST = 10  # people with two pictures below which few directions are left, and strangers fit them too
 MOST_FITTED = 1000  # people that discriminants are found from; more make it slow, and change little
 
 
-def why_none(people: Codes) -> str:
-    """Return why discriminants are not used; empty where they are.
-
-    Parameters
-    ----------
-    people : ndarray of shape (n,), int
-
-    Examples
-    --------
-    >>> why_none(np.repeat(np.arange(12), 2))
-    ''
-    """
-    counts = np.bincount(people)
-    several = int((counts > 1).sum())
-    if several >= FEWEST:
-        return ""
-    return (
-        f"No discriminants are used: {several} of {len(counts)} people have two pictures, and at least "
-        f"{FEWEST} are needed to reject strangers."
-    )
-
-
-class _Within:
-    """The covariance of the pictures of one person, for scikit-learn: shrunk, and with that of shifts."""
-
-    def __init__(self, shifts: FloatArray | None) -> None:
-        self._shifts = 0.0 if shifts is None else shifts
-
-    def fit(self, X: FloatArray) -> Self:
-        # As scikit-learn's shrunk_covariance does, which checks its input at length, of each person anew.
-        C = X - X.mean(axis=0)
-        covariance = (1.0 - SHRINKAGE) / len(C) * (C.T @ C)
-        covariance.flat[:: C.shape[1] + 1] += SHRINKAGE * np.vdot(C, C) / C.size
-        self.covariance_ = covariance + self._shifts
-        return self
-
-
-def discriminants(
-    vectors: npt.NDArray[Any], people: Codes, shift_covariance: FloatArray | None = None
-) -> LinearDiscriminantAnalysis:
+def discriminants(vectors: npt.NDArray[Any], people: Codes) -> LinearDiscriminantAnalysis | None:
     """Fit scikit-learn's linear discriminant analysis of people, with shrunk covariance within people.
 
     Without shrinkage the estimate breaks down where there are about as many components as pictures.
@@ -244,48 +133,26 @@ def discriminants(
     ----------
     vectors : ndarray of shape (n, k)
     people : ndarray of shape (n,), int
-    shift_covariance : ndarray of shape (k, k), float64, optional
-        Covariance of the change of vectors when pictures are shifted: added to that within people.
 
     Returns
     -------
-    LinearDiscriminantAnalysis
-        Fitted on people with two pictures: at most 1000, evenly spread over those with the most. The first
-        ``n_people - 1`` columns of ``scalings_`` are used.
-
-    Raises
-    ------
-    DataError
-        Where fewer than two people have two pictures, or nobody varies.
+    LinearDiscriminantAnalysis or None
+        Fitted on people with two pictures: at most 1000, evenly spread. The first ``n_people - 1`` columns of
+        ``scalings_`` are used. None where fewer than two people have two pictures, or nobody varies.
 
     References
     ----------
     Belhumeur, Hespanha and Kriegman (1997), Eigenfaces vs. Fisherfaces, section 2.4. Friedman (1989),
     Regularized discriminant analysis, for the shrinkage.
     """
-    kept = _chosen(people)
+    several = np.flatnonzero(np.bincount(people) > 1)
+    kept = np.isin(people, several[evenly(len(several), MOST_FITTED)])
     values, owners = as_float64(vectors[kept]), people[kept]
-    if len(np.unique(owners)) < 2:
-        hint = 'Enroll more pictures, or use discriminant="auto".'
-        raise DataError("Discriminants need two people with two pictures each.", hint)
-    if not _varies(values, owners):
-        hint = "Enroll pictures taken at different times, or use discriminant=False."
-        raise DataError("All pictures of each person are the same, so there are no discriminants.", hint)
-    model = LinearDiscriminantAnalysis(solver="eigen", covariance_estimator=_Within(shift_covariance))
+    if len(several) < 2 or not _varies(values, owners):
+        return None
     # A small product for each person: threads would wait for each other longer than they work.
     with blas_threads():
-        return model.fit(values, owners)
-
-
-def _chosen(people: Codes) -> npt.NDArray[np.bool_]:
-    counts = np.bincount(people)
-    several = np.flatnonzero(counts > 1)
-    if len(several) <= MOST_FITTED:
-        return np.isin(people, several)
-    # Of those with equally many pictures an even share, not the first ones by name.
-    least = np.sort(counts[several])[-MOST_FITTED]
-    sure, tied = several[counts[several] > least], several[counts[several] == least]
-    return np.isin(people, [*sure, *tied[evenly(len(tied), MOST_FITTED - len(sure))]])
+        return LinearDiscriminantAnalysis(solver="eigen", shrinkage=SHRINKAGE).fit(values, owners)
 
 
 def _varies(values: npt.NDArray[Any], owners: Codes) -> bool:
@@ -296,23 +163,17 @@ def _varies(values: npt.NDArray[Any], owners: Codes) -> bool:
 
 # ---- Thresholds of similarity scores
 
-FEW = 5  # people below which strangers are also simulated
-SIMULATED = 20_000
+FEWEST_PEOPLE = 5  # who show how similar strangers are
 # Of held-out comparisons.
 FOLDS = 10
 MANY = 200  # people above which there are fewer folds
 MOST = 500  # people whose pictures are compared in a large gallery, one of four times as many
 PAIRS = 1 << 23
 POSITIONS = 5
-# The least rate where none is asked for, and the one where none is stated; the trade is told at OTHERS too.
-LEAST_FAR, UNSTATED_FAR = 0.001, 0.05
-OTHERS = 0.01, 0.001
+LEAST_FAR, UNSTATED_FAR = 0.001, 0.05  # the least rate where none is asked for; the one where none is stated
 # As many times more new strangers get a name where the model was fitted on the pictures of those who serve as
 # strangers; and people below which no rate is stated. docs/decisions/0011-thresholds-of-few-people.md.
 KNOWN, STATED = 3.0, 10
-# Share of pictures of enrolled people that are rejected, from which the default rate is said to cost much,
-# and the larger rate that is named then, relative to it.
-COSTLY, LARGER = 0.25, 3.0
 
 
 def counted_threshold(
@@ -438,8 +299,6 @@ def held_out(vectors: Any, people: Codes, build: Build) -> Comparisons:
     shares, n_pairs = [], 0
     for left_out in _left_out(n_people):
         held = np.isin(people, left_out)
-        if held.all():
-            continue
         gallery = build(~held)
         shares.append(len(gallery.people) / n_people)
         strange = np.flatnonzero(held)
@@ -500,11 +359,6 @@ def _positions(people: Codes) -> Iterator[Bools]:
 
 # ------------------------------------------------------------------ calibration
 
-ALL_ALIKE = (
-    "All pictures of different people are equally similar, so nobody is recognised. Whitening has this "
-    "effect when the model was fitted on the same pictures with as many components. Use fewer components or "
-    "another distance."
-)
 NOBODY_TWICE = "Nobody has two pictures, so the false reject rate is unknown."
 
 
@@ -534,44 +388,7 @@ class Threshold:
     false_accept: float | None
     false_reject: float | None
     observed: bool
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """The thresholds of a gallery, and what they were found from.
-
-    Attributes
-    ----------
-    identify : Threshold
-        For the most alike of all people: ``far`` is the share of strangers' pictures that get a name.
-    verify : Threshold
-        For one person: ``far`` is the share of other people's pictures taken for a given person.
-    trade : tuple of Threshold
-        For the most alike of all people, at this rate and at others that can be counted, falling.
-    n_impostor, n_genuine : int
-        Number of pictures of left-out people, and of pictures compared with others of the same person.
-    """
-
-    identify: Threshold
-    verify: Threshold
-    trade: tuple[Threshold, ...]
-    n_impostor: int
-    n_genuine: int
-
-    def __str__(self) -> str:
-        if self.identify.false_accept == 0:
-            return ALL_ALIKE
-        rates = []
-        for point in self.trade:
-            missed = "an unknown share" if point.false_reject is None else f"{100 * point.false_reject:.0f} %"
-            rates.append((f"{point.far:g} (1 in {round(1 / point.far):,})", missed))
-        (first, missed), *others = rates
-        rate = (
-            "a false accept rate" if self.identify.observed else "a threshold above all strangers, for a rate"
-        )
-        clauses = [f"At {rate} of {first}, {missed} of new pictures of enrolled people are rejected"]
-        return "; ".join([*clauses, *(f"at {rate}, {missed}" for rate, missed in others)]) + "."
+    notes: tuple[str, ...]
 
 
 def supported(least: float) -> float:
@@ -587,11 +404,11 @@ def supported(least: float) -> float:
     return max(LEAST_FAR, math.ceil(least * 1000 - 1e-9) / 1000)
 
 
-def margin_of(vectors: Any, n_people: int, variances: FloatArray, moved: bool = False) -> float:
+def margin_of(vectors: Any, n_people: int, variances: FloatArray) -> float:
     """Return by what rates are divided: 1, or ``KNOWN`` if the model was fitted on these very pictures.
 
-    Their vectors have mean 0 then, nearly so if the model was fitted on moved copies as well. The squared
-    length of the mean of those of N new people is about an N-th of the sum of the variances.
+    Their vectors have mean 0 then. The squared length of the mean of those of N new people is about an N-th
+    of the sum of the variances.
 
     Examples
     --------
@@ -601,69 +418,50 @@ def margin_of(vectors: Any, n_people: int, variances: FloatArray, moved: bool = 
     """
     mean = np.asarray(vectors, dtype=np.float64).mean(axis=0)
     share = float(mean @ mean) * n_people / max(float(np.sum(variances)), np.finfo(float).tiny)
-    return KNOWN if share < (0.3 if moved else 0.01) else 1.0
+    return KNOWN if share < 0.01 else 1.0
 
 
 def calibrate(
-    vectors: Any,
-    people: Codes,
-    build: Build,
-    *,
-    far: float | None,
-    perfect: float,
-    variances: FloatArray,
-    moved: bool = False,
-) -> Calibration:
-    """Find the thresholds of a gallery.
+    vectors: Any, people: Codes, build: Build, *, far: float | None, variances: FloatArray
+) -> tuple[Threshold, Threshold]:
+    """Return the thresholds of a gallery: for the most similar of all people, and for one person.
 
     Parameters
     ----------
     vectors, people, build
         As in :func:`held_out`.
     far : float or None
-        None takes what the people enrolled can show: :func:`supported`.
-    perfect : float
-        The similarity score of a vector with itself.
+        For all people the share of strangers' pictures that get a name, for one the share of other people's
+        pictures taken for them. None takes what the people enrolled can show: :func:`supported`.
     variances : ndarray of shape (k,), float64
-        Of the vectors, over faces: where there are fewer than five people, strangers are also simulated, from
-        a normal distribution with these variances, and the higher threshold is taken.
-    moved : bool
-        Whether the model was fitted on moved copies of pictures as well.
+        Of the vectors, over faces.
+
+    Raises
+    ------
+    DataError
+        For fewer than five people.
     """
-    result = held_out(vectors, people, build)
     n_people = int(people.max()) + 1
-    margin = margin_of(vectors, n_people, variances, moved) if n_people >= STATED else 1.0
-    notes: tuple[str, ...] = ()
-    identified: Callable[[float], Threshold]
-    verified: Callable[[float], Threshold]
-    if n_people < FEW:
-        simulated = _simulated(build(np.ones(len(people), dtype=bool)), variances)
-        identified = partial(_by_simulation, simulated.max(axis=1), result.strangers, result.own)
-        verified = partial(_by_simulation, simulated.ravel(), result.pairs, result.own)
-        notes += (_few(n_people),)
-    elif _all_alike(result.pairs):
-        identified = verified = partial(_nobody, result.own, perfect)
-        notes += (ALL_ALIKE,)
-    else:
-        identified, verified = partial(_counted, result, margin), partial(_counted, result, None)
-    notes += () if len(result.own) else (NOBODY_TWICE,)
-    default = (margin * result.identification_far, result.verification_far)
-    usual = map(supported, default) if n_people >= STATED else (UNSTATED_FAR, UNSTATED_FAR)
-    rate, verified_rate = usual if far is None else (far, far)
-    verify = verified(verified_rate)
-    at = {far: identified(far) for far in sorted({rate, *OTHERS}, reverse=True)}
-    if FEW <= n_people < STATED:
-        notes += (_unstated(n_people),)
-    identify, verify = (replace(threshold, notes=threshold.notes + notes) for threshold in (at[rate], verify))
-    if far is None and identify.value <= perfect and (identify.false_reject or 0.0) > COSTLY:
-        identify = replace(identify, notes=(*identify.notes, _costly(identify, identified(LARGER * rate))))
-    if n_people < STATED:
-        identify, verify = (
-            replace(threshold, false_accept=None if threshold.false_accept else 0.0)
-            for threshold in (identify, verify)
+    if n_people < FEWEST_PEOPLE:
+        who = counted(n_people, "enrolled person", "enrolled people")
+        why = f"{who} cannot show how similar strangers are."
+        raise DataError(why, f"Enroll at least {FEWEST_PEOPLE}.")
+    result = held_out(vectors, people, build)
+    stated = n_people >= STATED
+    notes: tuple[str, ...] = () if len(result.own) else (NOBODY_TWICE,)
+    if not stated:
+        notes += (
+            f"{n_people} enrolled people are too few to state a false accept rate: at least {STATED} are "
+            "needed. The rate asked for only sets the threshold.",
         )
-    trade = tuple(threshold for threshold in at.values() if threshold.observed or threshold.far == rate)
-    return Calibration(identify, verify, trade, len(result.strangers), len(result.own))
+    margin = margin_of(vectors, n_people, variances) if stated else 1.0
+    default = margin * result.identification_far, result.verification_far
+    rates = [(supported(least) if stated else UNSTATED_FAR) if far is None else far for least in default]
+    identify, verify = _counted(result, margin, rates[0]), _counted(result, None, rates[1])
+    of_own = [replace(threshold, notes=threshold.notes + notes) for threshold in (identify, verify)]
+    if not stated:
+        of_own = [replace(threshold, false_accept=None) for threshold in of_own]
+    return of_own[0], of_own[1]
 
 
 def _counted(result: Comparisons, margin: float | None, far: float) -> Threshold:
@@ -681,69 +479,14 @@ def _counted(result: Comparisons, margin: float | None, far: float) -> Threshold
         rate = -math.expm1(math.log1p(-far / margin) * result.share)
         whom, scale = f"{n:,} people who serve as strangers", far / rate
         found = counted_threshold(scores, rate, result.who)
-    if found is not None:
-        return Threshold(found[0], far, min(far, found[1] * scale), _below(result.own, found[0]), True)
-    note = (
-        f"{whom} are too few to count a false accept rate of {far:g}. The threshold is above all of them. "
-        f"Rates from {least:.2g} can be counted."
-    )
-    value = _above(scores)
-    return Threshold(value, far, min(1.0, least), _below(result.own, value), False, (note,))
-
-
-def _by_simulation(simulated: FloatArray, scores: FloatArray, enrolled: FloatArray, far: float) -> Threshold:
-    """Return the threshold for simulated strangers, and not below the few real ones."""
-    value, predicted = counted_threshold(simulated, far) or (_above(simulated), far)
-    if len(scores) and scores.max() >= value:
-        value = _above(scores)
-    return Threshold(value, far, predicted, _below(enrolled, value), False)
-
-
-def _above(scores: FloatArray) -> float:
-    return float(np.nextafter(scores.max(), np.inf))
-
-
-def _nobody(enrolled: FloatArray, perfect: float, far: float) -> Threshold:
-    """Return a threshold that nobody passes: whatever is asked, the answer would be chance."""
-    value = float(np.nextafter(perfect, np.inf))
-    return Threshold(value, far, 0.0, _below(enrolled, value), False)
-
-
-def _below(scores: FloatArray, value: float) -> float | None:
-    return float((scores < value).mean()) if len(scores) else None
-
-
-def _all_alike(pairs: FloatArray) -> bool:
-    """Say whether all pictures of different people are equally alike, as whitening can make them."""
-    return len(pairs) > 0 and float(np.ptp(pairs)) <= 1e-3 * float(np.abs(pairs).max()) + 1e-6
-
-
-def _simulated(gallery: Matcher, variances: FloatArray) -> FloatArray:
-    rng = np.random.default_rng(0)
-    strangers = rng.standard_normal((SIMULATED, len(variances))) * np.sqrt(variances)
-    return np.asarray(gallery.similarity(strangers.astype(np.float32)), dtype=np.float64)
-
-
-def _unstated(n_people: int) -> str:
-    return (
-        f"{n_people} enrolled people are too few to state a false accept rate: at least {STATED} are needed. "
-        "The rate asked for only sets the threshold."
-    )
-
-
-def _costly(default: Threshold, larger: Threshold) -> str:
-    """Say what the default rate costs, and what a larger one would."""
-    lost, less = (f"{100 * (threshold.false_reject or 0.0):.0f} %" for threshold in (default, larger))
-    return (
-        f"{lost} of new pictures of enrolled people are predicted to be rejected at the default rate of "
-        f"{default.far:g}, and {less} at a rate of {larger.far:g}, which names more strangers. Enroll more "
-        "people and more pictures of each, or choose a larger rate."
-    )
-
-
-def _few(n_people: int) -> str:
-    return (
-        f"{counted(n_people, 'enrolled person', 'enrolled people')} cannot show how similar strangers are. "
-        f"{SIMULATED:,} strangers were simulated from a normal distribution with the model's variances. The "
-        f"false accept rate is a rough estimate, and is not stated for fewer than {STATED} people."
-    )
+    notes: tuple[str, ...] = ()
+    if found is None:
+        value, accepted = float(np.nextafter(scores.max(), np.inf)), min(1.0, least)
+        notes = (
+            f"{whom} are too few to count a false accept rate of {far:g}. The threshold is above all of "
+            f"them. Rates from {least:.2g} can be counted.",
+        )
+    else:
+        value, accepted = found[0], min(far, found[1] * scale)
+    rejected = float((result.own < value).mean()) if len(result.own) else None
+    return Threshold(value, far, accepted, rejected, not notes, notes)

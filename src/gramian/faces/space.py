@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.ndimage import gaussian_filter
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import as_float64
@@ -19,10 +20,8 @@ from gramian.core.progress import shows_progress
 from gramian.core.records import FloatArray, ModelKind, Plan, Seed
 from gramian.errors import DataError, RankWarning, ignoring
 from gramian.faces import face_images
-from gramian.kernels import Kernel
 from gramian.models import inputs, saving, sklearn
 from gramian.models.fitted import InNotebooks, parameter_at_fit
-from gramian.models.kernel_pca.estimator import KernelPCA
 from gramian.models.pca.estimator import PCA
 
 
@@ -43,7 +42,7 @@ def _of_decomposition(name: str, about: str) -> Any:
 class FaceSpaceAttributes(sklearn.BaseEstimator):
     """The attributes of a fitted FaceSpace."""
 
-    decomposition_: PCA | KernelPCA
+    decomposition_: PCA
     detector_: tuple[PCA, ...]
     picture_shape_: Annotated[tuple[int, int], "height width"]
     n_components_: Annotated[int, "k"]
@@ -51,7 +50,6 @@ class FaceSpaceAttributes(sklearn.BaseEstimator):
     n_people_: int
     eigenvalues_: Annotated[FloatArray, "k"]
     mean_face_: Annotated[npt.NDArray[np.float32], "height width"]
-    shift_covariance_: Annotated[FloatArray | None, "k k"]
     face_scores_: Annotated[FloatArray, "_"]
     face_threshold_: float
     face_keep_: float
@@ -69,15 +67,8 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
     ----------
     n_components : int or float, default=0.95
         Number of components, or an explained variance ratio to reach.
-    kernel : str, Kernel or None, default=None
-        None is PCA; otherwise kernel PCA with this kernel, as in :class:`gramian.KernelPCA`. The width of
-        "rbf" and "laplacian" is the median distance between pictures.
-    light : {"none", "log", "equalise", "dog", "auto"}, default="none"
-        Illumination correction, see :func:`relight`. "auto" takes the one by which most pictures are most
-        similar to another picture of their person; ``notes_`` states the shares.
-    shift : float, default=0.0
-        Also fit on four copies of each picture, shifted right, left, down and up by this share of its width.
-        A recogniser then tolerates bad alignment, at five times the work of fitting.
+    light : {"none", "equalise"}, default="none"
+        Illumination correction, see :func:`relight`.
     random_state : int, RandomState, Generator or None, default=0
         Start of the iteration, and assignment of pictures to held-out folds.
     memory_limit : int, str or None, default=None
@@ -85,7 +76,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
 
     Attributes
     ----------
-    decomposition_ : PCA or KernelPCA
+    decomposition_ : PCA
         Fitted on the relit pictures.
     picture_shape_ : (height, width)
         Of the fitted pictures, in pixels.
@@ -95,8 +86,6 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         Variances of the scores, descending.
     mean_face_ : ndarray of shape (height, width), float32
         Mean of the relit pictures.
-    shift_covariance_ : ndarray of shape (k, k), float64, or None
-        Covariance of the change of scores when a fitted picture is shifted; None for ``shift=0``.
     detector_ : tuple of PCA
         The models behind :meth:`face_score`: components of small edge pictures, normalised to one contrast.
     face_scores_ : ndarray of shape (n_pictures_,), float64
@@ -132,9 +121,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
 
     n_components: int | float = 0.95
     _: KW_ONLY
-    kernel: str | Kernel | None = None
     light: str = "none"
-    shift: float = 0.0
     random_state: Seed = 0
     memory_limit: int | str | None = None
 
@@ -166,22 +153,23 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         ParameterError
             For a parameter outside its range.
         """
-        pictures, pixels = self._given(faces)
+        pictures, relit = self._relit(faces)
         if len(pictures) < 2:
             raise DataError(
                 f"There is {len(pictures)} picture, but a FaceSpace needs a minimum of 2.", "Give more."
             )
         people = _checked_people(faces, people, len(pictures))
-        light, *why = face_images.choose_light(pictures, people) if self.light == "auto" else (self.light,)
-        relit = face_images.relight(pictures, light)
-        _check_varied(relit, pictures, light)
+        _check_varied(relit, pictures, self.light)
         with shows_progress("FaceSpace"):
-            self.decomposition_ = self._decomposition().fit(face_images.with_moved(relit, pixels))
-        self.notes_ = tuple(why)
-        if pixels:
-            self.notes_ += (f"also fitted on copies of the pictures shifted by {counted(pixels, 'pixel')}",)
-        self._store_people(relit, people, light)
-        self.shift_covariance_ = face_images.shift_covariance(self.decomposition_.transform, relit, pixels)
+            self.decomposition_ = result = self._decomposition().fit(relit)
+        self._fit_parameters = {"light": self.light}
+        self.picture_shape_ = (int(relit.shape[1]), int(relit.shape[2]))
+        self.n_pictures_ = len(relit)
+        self.n_people_ = 0 if people is None else len(np.unique(people))
+        self.n_components_ = int(result.n_components_)
+        self.eigenvalues_ = result.explained_variance_
+        self.mean_face_ = np.asarray(result.mean_, dtype=np.float32).reshape(self.picture_shape_)
+        self.fingerprint_ = self._fingerprint()
         self._calibrate(pictures, people)
         return self
 
@@ -200,35 +188,15 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         Plan
             Prints as a list of steps with predicted seconds and memory.
         """
-        pictures, pixels = self._given(faces)
-        light = "none" if self.light == "auto" else self.light
-        relit = face_images.relight(pictures, light)
-        return self._decomposition().plan(face_images.with_moved(relit, pixels))
+        return self._decomposition().plan(self._relit(faces)[1])
 
-    def _given(self, faces: Any) -> tuple[face_images.Pictures, int]:
-        """Return the pictures, and the shift of their copies in pixels."""
-        check_choice("light", self.light, (*face_images.LIGHTS, "auto"))
+    def _relit(self, faces: Any) -> tuple[face_images.Pictures, face_images.Relit]:
+        check_choice("light", self.light, face_images.LIGHTS)
         pictures = face_images.as_pictures(faces)
-        return pictures, face_images.shift_pixels(self.shift, pictures.shape[2])
+        return pictures, face_images.relight(pictures, self.light)
 
-    def _decomposition(self) -> PCA | KernelPCA:
-        shared: dict[str, Any] = {"random_state": self.random_state, "memory_limit": self.memory_limit}
-        if self.kernel is None:
-            return PCA(self.n_components, **shared)
-        gamma = "median" if self.kernel in ("rbf", "laplacian") else None
-        return KernelPCA(self.n_components, kernel=self.kernel, gamma=gamma, **shared)
-
-    def _store_people(self, relit: face_images.Relit, people: npt.NDArray[Any] | None, light: str) -> None:
-        result: Any = self.decomposition_
-        self._fit_parameters = {"light": light}
-        self.picture_shape_ = (int(relit.shape[1]), int(relit.shape[2]))
-        self.n_pictures_ = len(relit)
-        self.n_people_ = 0 if people is None else len(np.unique(people))
-        self.n_components_ = int(result.n_components_)
-        self.eigenvalues_ = result.explained_variance_
-        mean = result.mean_ if isinstance(result, PCA) else relit.mean(axis=0, dtype=np.float64).ravel()
-        self.mean_face_ = np.asarray(mean, dtype=np.float32).reshape(self.picture_shape_)
-        self.fingerprint_ = self._fingerprint()
+    def _decomposition(self) -> PCA:
+        return PCA(self.n_components, random_state=self.random_state, memory_limit=self.memory_limit)
 
     def _calibrate(self, pictures: face_images.Pictures, people: npt.NDArray[Any] | None) -> None:
         """Score every picture by a detector fitted without its person."""
@@ -244,16 +212,12 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         self.face_keep_ = KEEP
         self.face_scores_ = np.sort(np.concatenate(scores))
         self.face_threshold_ = keeping(self.face_scores_, KEEP)
-        self.notes_ = (*self.notes_, how)
+        self.notes_ = (how,)
 
     def _fingerprint(self) -> str:
-        result: Any = self.decomposition_
-        if isinstance(result, PCA):
-            arrays = [result.components_, result.mean_]
-        else:
-            arrays = [result.X_fit_, result.projection_coef_]
-        digest = hashlib.sha256(repr((self.light_, self.picture_shape_, repr(self.kernel))).encode())
-        for array in arrays:
+        result = self.decomposition_
+        digest = hashlib.sha256(repr((self.light_, self.picture_shape_)).encode())
+        for array in (result.components_, result.mean_):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
@@ -325,7 +289,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         Returns
         -------
         ndarray of shape (n, height, width), float32
-            After the illumination correction: grey values for ``light="none"``. With a kernel pre-images.
+            After the illumination correction: grey values for ``light="none"``.
         """
         check_is_fitted(self)
         most = self.n_components_
@@ -369,7 +333,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         """Return the distance of pictures from the faces, shape (n,); ``face_threshold_`` is its limit.
 
         It is the unexplained share of a small edge picture after 75 components, independent of brightness and
-        contrast, and of ``n_components``, ``kernel`` and ``light``. Relative reconstruction errors do not
+        contrast, and of ``n_components`` and ``light``. Relative reconstruction errors do not
         distinguish faces from other pictures.
 
         Parameters
@@ -386,32 +350,6 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         return np.asarray(_by_blocks(lambda block: unlikeness(self.detector_, block), pictures))
 
     # ------------------------------------------------ what the model says
-
-    def component_pictures(self, count: int | None = None) -> FloatArray:
-        """Return components as pictures, shape (count, height, width).
-
-        For a kernel: the change of the pre-image of the mean by one standard deviation along each component.
-
-        Parameters
-        ----------
-        count : int, optional
-            Number of components; by default all.
-
-        Returns
-        -------
-        ndarray of shape (count, height, width), float64
-            Entries may be negative.
-        """
-        check_is_fitted(self)
-        most = self.n_components_
-        count = check_integer("n_components", most if count is None else count, 1, most)
-        result = self.decomposition_
-        if isinstance(result, PCA):
-            return as_float64(result.components_[:count]).reshape(-1, *self.picture_shape_)
-        steps = np.zeros((count + 1, self.n_components_))
-        steps[range(count), range(count)] = np.sqrt(self.eigenvalues_[:count])
-        pictures = as_float64(result.inverse_transform(steps))
-        return np.asarray(pictures[:-1] - pictures[-1]).reshape(-1, *self.picture_shape_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the scores: PC1, PC2, ...
@@ -435,8 +373,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
 
     explained_variance_ = _of_decomposition("explained_variance_", "The eigenvalues, under PCA's name.")
     explained_variance_ratio_ = _of_decomposition(
-        "explained_variance_ratio_",
-        "Ratios of the variances to their total; None under a kernel that is not proven valid.",
+        "explained_variance_ratio_", "Ratios of the variances to their total."
     )
     rank_ = _of_decomposition("rank_", "Number of components above the rank tolerance.")
     n_features_in_ = _of_decomposition("n_features_in_", "Number of pixels.")
@@ -589,8 +526,18 @@ def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]
         if values == "log":
             block = np.log1p(np.maximum(block, 0.0))
         largest = np.abs(block).max(axis=(1, 2), keepdims=True)
-        small[some] = face_images.edges(block, 1e-12 * np.maximum(largest, 1e-300))
+        small[some] = edges(block, 1e-12 * np.maximum(largest, 1e-300))
     return small
+
+
+def edges(pictures: npt.NDArray[Any], rounding: Any) -> npt.NDArray[Any]:
+    """Return differences of two Gaussians, at contrast 1; 0 where there is no more than rounding."""
+    axes = (1, 2)
+    inner, outer = (gaussian_filter(pictures, sigma, axes=axes, mode="mirror") for sigma in (1.0, 2.0))
+    result = inner - outer
+    root = np.sqrt(np.mean(result.astype(np.float64) ** 2, axis=axes, keepdims=True))
+    # A picture of one grey has no contrast to bring to 1.
+    return np.where(root > rounding, result / np.maximum(root, rounding), 0.0)
 
 
 def areas(size: int, wanted: int) -> FloatArray:

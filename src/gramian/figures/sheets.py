@@ -68,13 +68,11 @@ def _shape(model: Any) -> tuple[int, int]:
 
 def components_data(model: Any, count: int = MOST_PICTURES) -> Sheet:
     """Return what :func:`components` draws."""
-    shape, kind = _shape(fitted(model)), kind_of(model)
-    if not (kind.linear or kind.faces):
+    model = fitted(model)
+    shape = _shape(model)
+    if not kind_of(model).linear:
         raise DataError("Components of a kernel PCA are not pictures. Use gramian.PCA.")
-    if kind.faces:
-        mean, shown = model.mean_face_, model.component_pictures(min(count, model.n_components_))
-    else:
-        mean, shown = as_float64(model.mean_), as_float64(model.components_[:count])
+    mean, shown = as_float64(model.mean_), as_float64(model.components_[:count])
     pictures = np.concatenate([np.reshape(mean, (1, *shape)), np.reshape(shown, (-1, *shape))])
     largest = np.abs(pictures[1:]).max(axis=(1, 2))
     names = ["mean", *component_titles(model, len(largest))]

@@ -66,7 +66,7 @@ gramian.models.pca.estimator PCA
 RECORDS = _modules("""
 gramian.statistics.component_rules ComponentChoice
 gramian.statistics.imputation Imputed
-gramian.faces.gallery GalleryFile
+gramian.faces.gallery Gallery
 gramian.models.kernel_pca.preimages RidgeMap
 gramian.models.kernel_pca.projection Standardisation
 gramian.kernels.feature_maps KernelError
@@ -239,7 +239,7 @@ def load(path: str | os.PathLike[str], kind: type[Any] = object) -> Any:
     array([[0.8944, 0.4472]])
     """
     stored = read_model(path)
-    if stored.kind == "GalleryFile":
+    if stored.kind == "Gallery":
         raise ModelFileError(f"{path} is a gallery of people, not a model. Name the model it was made with.")
     if stored.kind not in MODELS:
         raise ModelFileError(

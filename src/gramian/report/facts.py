@@ -317,14 +317,15 @@ def info_facts(model: Any, kind: str, diagnosis: Diagnosis | None = None) -> dic
 
 def calibration_facts(recogniser: Any, person: str | None) -> dict[str, Any]:
     """Return the threshold for identification or verification, and its predicted error rates."""
-    result = recogniser.calibration_
-    used = result.identify if person is None else result.verify
-    return rates(used) | {
+    used = recogniser.identification_ if person is None else recogniser.verification_
+    return {
+        "far": used.far,
+        "predicted_false_accept": used.false_accept,
+        "predicted_false_reject": used.false_reject,
+        "counted": used.observed,
         "people": len(recogniser.people_),
         "threshold": used.value,
         "far_asked": recogniser.far,
-        "impostor_pictures": result.n_impostor,
-        "genuine_pictures": result.n_genuine,
         "notes": list(recogniser.notes_ if person is None else recogniser.verify_notes_),
     }
 
@@ -335,23 +336,9 @@ def skipped_facts(skipped: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def gallery_facts(gallery: Any) -> dict[str, Any]:
-    """Return model, settings and people of an open gallery."""
-    return {
-        "model": gallery.fingerprint,
-        "components": gallery.n_components,
-        "settings": plain(gallery.settings),
-        "people": [asdict(person) for person in gallery.people()],
-    }
-
-
-def rates(threshold: Any) -> dict[str, Any]:
-    """Return the accepted share of strangers and the predicted error rates."""
-    return {
-        "far": threshold.far,
-        "predicted_false_accept": threshold.false_accept,
-        "predicted_false_reject": threshold.false_reject,
-        "counted": threshold.observed,
-    }
+    """Return the model and the people of an open gallery."""
+    people = [{"name": name, "pictures": count} for name, count in gallery.counts().items()]
+    return {"model": gallery.fingerprint, "components": len(gallery.variances), "people": people}
 
 
 def audit_facts(report: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from drawn import drawn_faces, drawn_others
 from gramian.app.cli.inputs import read_all_pictures
 from gramian.errors import FileError, MissingExtraError
 from gramian.faces import FaceSpace
-from gramian.faces.gallery import Gallery
-from gramian.models.model_file import load, read_model
+from gramian.faces.gallery import Gallery, changing
+from gramian.models.model_file import read_model
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -77,8 +77,7 @@ def enrolled(place, gramian, once):
 
 
 def people(gallery="g.db"):
-    opened = Gallery.open(gallery)
-    return {person.name: person.pictures for person in opened.people()}
+    return Gallery.open(gallery).counts()
 
 
 EVERYBODY = {f"p{i:02}": 3 for i in range(1, PEOPLE + 1)}
@@ -91,34 +90,28 @@ def about(command, gallery):
     return f"faces {command} {asked}{person}"
 
 
-def test_enrolling_says_what_rates_of_strangers_cost(enrolled, gramian):
+def test_enrolling_says_what_the_rate_of_strangers_costs(enrolled, gramian):
     last = enrolled.out.splitlines()[-1]
-    assert last.startswith("At a threshold above all strangers, for a rate of 0.05 (1 in 20), ")
-    assert last.endswith(" identify uses 0.05, the default for 8 people; --far changes it.")
-    gallery = Gallery.open("g.db")
-    gallery.configure(far=0.25)
-    ran = gramian("faces enroll m.gramian g.db people")
-    assert ran.out.endswith(" identify uses 0.25, as stored in the gallery; --far changes it.\n")
+    assert last.startswith("identify uses the false accept rate 0.05; --far changes it. ")
+    assert last.endswith(" % of new pictures of enrolled people are predicted to be rejected.")
     told = gramian("faces enroll m.gramian g.db people --json").json
-    assert told["far"] == 0.25
-    assert [(one["far"], one["counted"]) for one in told["trade"]] == [(0.25, True)]
+    assert told["far"] == 0.05
+    assert 0 <= told["predicted_false_reject"] <= 1
 
 
-def test_enrolling_the_first_person_where_discriminants_are_wanted(place, gramian):
-    Gallery.create("g.db", load("m.gramian"), discriminant=True)
+def test_enrolling_the_first_person(place, gramian):
     ran = gramian.works("faces enroll m.gramian g.db people/p01 --person p01")
-    assert "warning: enrolled, but nobody can be recognised yet. " in ran.err
+    assert "warning: enrolled, but nobody can be recognised yet. 1 enrolled person cannot show" in ran.err
     assert people() == {"p01": 3}
     told = gramian("faces enroll m.gramian g.db people/p01 --person p01 --json").json
-    assert (told["far"], told["trade"]) == (None, [])
+    assert (told["far"], told["predicted_false_reject"]) == (None, None)
+    gramian.refuses("faces identify m.gramian g.db people/p01", 1, "Enroll at least 5.")
 
 
 def test_a_folder_of_folders(enrolled, place):
     assert people() == EVERYBODY
-    assert "p01  3 enrolled\np02  3 enrolled\n" in enrolled.out
+    assert "p01: 3 enrolled\np02: 3 enrolled\n" in enrolled.out
     assert "\n24 pictures of 8 people enrolled. Written: g.db\n" in enrolled.out
-    gallery = Gallery.open("g.db")
-    assert gallery.originals("p01") == ()
 
 
 def test_an_array_with_people(place, gramian):
@@ -126,37 +119,30 @@ def test_an_array_with_people(place, gramian):
     np.savez("faces.npz", X=drawn.pictures, y=np.array(drawn.people))
     gramian.works("faces enroll m.gramian g.db faces.npz")
     assert people() == {"p01": 2, "p02": 2, "p03": 2}
-    ran = gramian("faces enroll m.gramian h.db faces.npz --keep-files")
-    assert (ran.code, Path("h.db").exists()) == (2, False)
-    assert "keep_files stores picture files only, but faces.npz is an array" in ran.err
 
 
 def test_pictures_of_one_person(enrolled, gramian):
     ran = gramian.works("faces enroll m.gramian g.db new/p01/7.png new/p02 --person 'Пётр Ильич'")
     assert people() == EVERYBODY | {"Пётр Ильич": 3}
-    assert "Пётр Ильич  3 enrolled" in ran.out
+    assert "Пётр Ильич: 3 enrolled" in ran.out
 
 
 def test_the_same_pictures_again(enrolled, gramian):
     ran = gramian("faces enroll m.gramian g.db people --json")
     assert ran.json["enrolled"] == 0
-    assert ran.json["people"][0] == {"person": "p01", "enrolled": 0, "known_already": 3}
-    assert ran.json["known_already"][0] == {"person": "p01", "picture": "people/p01/4.png"}
+    assert ran.json["people"][0] == {"person": "p01", "enrolled": 0}
+    assert ran.json["known_already"] == 24
     ran = gramian("faces enroll m.gramian g.db people/p01 new/p01 --person p01")
-    assert "p01  2 enrolled, 3 known already" in ran.out
+    assert "p01: 2 enrolled\n" in ran.out
     assert "2 pictures of 1 person enrolled, 3 known already. Written: g.db" in ran.out
     assert people() == EVERYBODY | {"p01": 5}
 
 
-def test_bad_pictures_are_reported_and_skipped_or_refused(place, gramian):
+def test_bad_pictures_are_reported_and_skipped(place, gramian):
     Path("people/p01/text.png").write_text("no picture")
     Path("people/p02/cut.png").write_bytes(Path("people/p02/4.png").read_bytes()[:60])
     for path in Path("people/p03").iterdir():
         path.write_bytes(b"")
-    strict = gramian("faces enroll m.gramian g.db people --strict")
-    assert strict.code == 1
-    assert "text.png" in strict.err or "cut.png" in strict.err or "p03" in strict.err
-    assert not Path("g.db").exists()
     ran = gramian.works("faces enroll m.gramian g.db people")
     for what in ("skipped: p01/text.png is not a picture", "skipped: p02/cut.png", "skipped: p03/4.png"):
         assert what in ran.err
@@ -172,8 +158,7 @@ def test_pictures_of_another_size_are_resized_with_a_note(place, gramian):
         picture.resize((48, 56)).save("twice.png")
         picture.resize((60, 28)).save("wide.png")
     ran = gramian.works("faces enroll m.gramian g.db twice.png wide.png new/p01/8.png --person p01")
-    assert "2 of 3 pictures were resized to 24x28" in ran.err
-    assert "warning: 1 of 3 pictures stretched to the model's 24x28, the first wide.png of 60x28" in ran.err
+    assert "2 of 3 pictures were resized to 24x28, the first from 48x56. Only cropped" in ran.err
 
 
 def test_what_looks_like_no_face_is_said(place, gramian):
@@ -190,10 +175,7 @@ def test_names_with_blanks_and_of_every_script(place, gramian):
         shutil.move(f"people/p0{number}", f"team/{name}")
     gramian.works("faces enroll m.gramian g.db team")
     assert people() == {"Anna Maria": 3, "O'Brien": 3, "Zo\u00eb": 3, "王小明": 3}
-    listed = gramian("faces list g.db").out.splitlines()
-    assert [line.index("Z  ") for line in listed if "Z  " in line] == [
-        line.index("Z  ") for line in listed if "Anna" in line
-    ] * 3 + [next(line.index("Z  ") for line in listed if "Anna" in line) - 3]
+    assert "王小明: 3 pictures\n" in gramian("faces list g.db").out + "\n"
     gramian.works("faces forget g.db --person Zoe\u0308")
     assert gramian("faces verify m.gramian g.db team/王小明/4.png --person 王小明").code in (0, 1)
 
@@ -204,8 +186,8 @@ def test_names_with_blanks_and_of_every_script(place, gramian):
         ("people/p01", 2, ".png: the person is not known. Give person, or a folder with one folder"),
         ("people/p01/4.png people/p02/4.png", 2, "people/p01/4.png: the person is not known."),
         ("people --person Anna", 2, "people has folders of 8 people, but person names one"),
-        ("people --person ''", 2, "person: A person's name is empty"),
-        ("people --person 'a\tb'", 2, "contains the character '\\t'"),
+        ("people/p01 --person ''", 1, "The name '' has 0 characters"),
+        ("people/p01 --person 'a\tb'", 1, "or one that cannot be displayed"),
         ("nowhere", 1, "nowhere"),
         ("people nowhere", 1, "nowhere"),
         ("m.gramian", 1, "m.gramian is "),
@@ -230,7 +212,7 @@ def test_a_picture_of_two_people(enrolled, place, gramian):
     gramian.refuses(
         "faces enroll m.gramian g.db new/p02/7.png copy.png --person p02",
         1,
-        "copy.png is already enrolled for p01 (people/p01/4.png), so it cannot be p02. Nothing was",
+        "Picture 1 (counted from 0) is already enrolled for p01, so it cannot be p02. Nothing was stored",
     )
     assert Path("g.db").read_bytes() == before
     shutil.copy("people/p01/4.png", "people/p02/9.png")
@@ -256,7 +238,7 @@ def test_what_is_no_gallery(place, gramian, command):
     for name, said in {
         "text.db": "text.db is of another kind, not a model or gallery",
         "empty.db": "empty.db is empty",
-        "people": "people is a folder",
+        "people": "people is not a file",
         "m.gramian": "m.gramian holds a FaceSpace, not a gallery",
     }.items():
         gramian.refuses(about(command, name), 1, said)
@@ -264,7 +246,7 @@ def test_what_is_no_gallery(place, gramian, command):
 
 @pytest.mark.parametrize("command", ["identify", "verify", "list", "forget"])
 def test_a_gallery_that_is_not_there(place, gramian, command):
-    said = "no.db does not exist. Check the name, or enroll somebody: gramian faces enroll"
+    said = "no.db does not exist. Check the name"
     gramian.refuses(about(command, "no.db"), 1, said)
     assert not Path("no.db").exists()
 
@@ -298,51 +280,44 @@ def test_what_fails_at_the_end_leaves_the_gallery_as_it_was(enrolled, place, gra
     def refuse(*arguments, **options):
         raise FileError("the disk is full.")
 
-    monkeypatch.setattr("gramian.faces.gallery.add_pictures", refuse)
+    monkeypatch.setattr("gramian.faces.gallery.write_model", refuse)
     gramian.refuses("faces enroll m.gramian g.db new", 1, "the disk is full.")
     assert Path("g.db").read_bytes() == before
 
 
 def test_forgetting(enrolled, place, gramian):
     data = Path("g.db").read_bytes()
-    assert b"people/p05/4.png" in data
+    assert b"p05" in data
     ran = gramian.works("faces forget g.db --person p05")
     assert ran.out == "3 pictures of p05 removed from g.db.\n"
     assert people() == {who: count for who, count in EVERYBODY.items() if who != "p05"}
     assert b"p05" not in Path("g.db").read_bytes()
     gramian.refuses(
-        "faces forget g.db --person P01x", 1, "P01x is not among the 7 people of the gallery. Did you mean p0"
+        "faces forget g.db --person P01x", 1, "P01x is not among the 7 people of the gallery. See who"
     )
     assert gramian("faces forget g.db").code == 2
 
 
 def test_listing(enrolled, place, gramian):
-    gramian("faces enroll m.gramian g.db new/p01 --person p01 --keep-files")
-    ran = gramian("faces list g.db")
-    lines = ran.out.splitlines()
-    assert lines[0].startswith("8 people, 26 pictures; created 20")
-    assert lines[0].endswith(" 15 components.")
-    assert lines[2] == "person  pictures  stored  first enrolled        last enrolled"
-    assert lines[3].startswith("p01            5       2  20")
+    gramian("faces enroll m.gramian g.db new/p01 --person p01")
+    lines = gramian("faces list g.db").out.splitlines()
+    assert lines[0].startswith("8 people, 26 pictures; model ")
+    assert lines[0].endswith(", 15 components.")
+    assert lines[1:3] == ["p01: 5 pictures", "p02: 3 pictures"]
     facts = gramian("faces list g.db --json").json
     assert facts["pictures"] == 26
-    assert facts["people"][0]["name"] == "p01"
-    assert (facts["people"][0]["pictures"], facts["people"][0]["kept"]) == (5, 2)
-    assert dict(Gallery.open("g.db").originals("p01"))["new/p01/7.png"] == Path("new/p01/7.png").read_bytes()
+    assert facts["people"][0] == {"name": "p01", "pictures": 5}
     assert facts["components"] == 15
     assert len(facts["model"]) == 64
 
 
 def test_listing_nobody(enrolled, gramian):
-    gallery = Gallery.open("g.db")
-    gallery.configure(match="nearest")
-    for name in EVERYBODY:
-        gallery.forget(name)
-    ran = gramian.works("faces list g.db")
-    assert ran.out.startswith("0 people, 0 pictures; created 20")
-    assert ran.out.endswith("Settings: match nearest.\n")
+    with changing("g.db") as gallery:
+        for name in EVERYBODY:
+            gallery.forget(name)
+    assert gramian.works("faces list g.db").out.startswith("0 people, 0 pictures; model ")
     gramian.refuses(
-        "faces identify m.gramian g.db new", 1, "Nobody is enrolled in g.db. Start with: gramian faces enroll"
+        "faces identify m.gramian g.db new", 1, "Nobody is enrolled in the gallery. Start with: gramian faces"
     )
 
 
@@ -368,29 +343,23 @@ def test_one_line_a_picture_and_what_the_threshold_is(enrolled, gramian):
     assert "p02" in lines[0]
     assert lines[1].startswith("others/tree.png: ")
     assert lines[2] == ""
-    assert lines[3].startswith(
-        "8 people enrolled; false accept rate 0.05 (the default for so many people); similarity threshold "
-    )
-    assert "Predicted: an unknown share of strangers' pictures are accepted, " in lines[3]
-    assert lines[3].endswith(" % of new pictures of enrolled people are rejected.")
+    assert lines[3].startswith("8 people enrolled; false accept rate 0.05; similarity threshold ")
+    assert "Predicted: an unknown share of strangers are accepted. " in lines[3]
+    assert lines[3].endswith(" % of new pictures of enrolled people are predicted to be rejected.")
     ran = gramian("faces verify m.gramian g.db people/p02/4.png --person p02")
-    assert "an unknown share of other people's pictures are accepted as p02, " in ran.out
+    assert "an unknown share of other people's pictures are accepted as p02. " in ran.out
     assert "at least 10 are needed" in ran.out
     assert "\nNo discriminants are used" in ran.out
 
 
 def test_what_is_not_known_of_people_with_one_picture(place, gramian):
-    for number in (1, 2):
+    for number in range(1, 7):
         gramian(f"faces enroll m.gramian g.db people/p0{number}/4.png --person p0{number}")
     ran = gramian("faces identify m.gramian g.db people/p01/4.png")
-    assert ran.out.splitlines()[2].endswith(
-        "an unknown share of new pictures of enrolled people are rejected."
-    )
+    assert "An unknown share of new pictures of enrolled people are predicted" in ran.out.splitlines()[2]
     assert "Nobody has two pictures" in ran.out
-    assert "The false accept rate is a rough estimate" in ran.out
     ran = gramian("faces identify m.gramian g.db people/p01/4.png --json")
     assert ran.json["calibration"]["predicted_false_reject"] is None
-    assert ran.json["calibration"]["genuine_pictures"] == 0
 
 
 def test_what_is_no_face(enrolled, place, gramian):
@@ -444,7 +413,7 @@ def test_verifying(enrolled, gramian):
     gramian.refuses(
         "faces verify m.gramian g.db people/p02 --person p0",
         1,
-        "p0 is not among the 8 people of the gallery. Did you mean p0",
+        "p0 is not among the 8 people of the gallery. See who",
     )
     assert gramian("faces verify m.gramian g.db people/p02").code == 2
 
@@ -457,13 +426,6 @@ def test_a_zip_archive_of_pictures(enrolled, gramian):
     assert [answer["picture"] for answer in ran.json["answers"]] == ["door.zip/today/4.png"]
     assert ran.json["skipped"][0]["picture"] == "today/text.png"
     assert ran.code == 1
-
-
-def test_a_rate_stored_in_the_gallery_holds_in_the_shell(enrolled, gramian):
-    gallery = Gallery.open("g.db")
-    gallery.configure(far=0.25)
-    assert gramian("faces identify m.gramian g.db new --json").json["calibration"]["far"] == 0.25
-    assert gramian("faces identify m.gramian g.db new --json --far 0.5").json["calibration"]["far"] == 0.5
 
 
 def test_everything_that_can_be_read_is_answered(enrolled, gramian):
@@ -495,8 +457,6 @@ def test_json_also_where_nothing_can_be_read(enrolled, gramian, bad):
 
 def test_everything_that_can_be_read_is_enrolled(place, gramian):
     Path("empty").mkdir()
-    ran = gramian("faces enroll m.gramian g.db empty people --strict")
-    assert (ran.code, Path("g.db").exists()) == (1, False)
     ran = gramian.works("faces enroll m.gramian g.db empty people --json")
     assert [entry["picture"] for entry in ran.json["skipped"]] == ["empty"]
     assert people() == EVERYBODY
@@ -507,7 +467,7 @@ def change(**header):
 
 
 def test_an_altered_gallery_is_refused_by_every_command(enrolled, gramian):
-    change(settings="{")
+    change(hashes="{")
     before = Path("g.db").read_bytes()
     said = "g.db is damaged: its contents are not those of a gallery. Restore it from a copy"
     for command in ("list", "identify", "enroll", "forget"):
@@ -517,10 +477,10 @@ def test_an_altered_gallery_is_refused_by_every_command(enrolled, gramian):
 
 def test_what_was_put_in_is_shown_as_what_it_is(enrolled, gramian):
     names = read_model("g.db").content["people"]
-    change(people=["\x1b[2J\np99  7" if name == "p02" else name for name in names], created="\x1b")
+    change(people=["\x1b[2J\np99  7" if name == "p02" else name for name in names])
     ran = gramian("faces list g.db")
     assert "\x1b" not in ran.out
-    assert len(ran.out.splitlines()) == 3 + PEOPLE
+    assert len(ran.out.splitlines()) == 1 + PEOPLE
     assert r"\x1b[2J\np99  7" in ran.out
     assert "\x1b" not in gramian("faces identify m.gramian g.db people/p02").out
 
@@ -530,7 +490,7 @@ def test_a_link_that_leads_nowhere(place, gramian):
     Path("loop.db").symlink_to("loop.db")
     for command in ("list", "identify", "enroll", "forget"):
         for name in ("dangling.db", "loop.db"):
-            gramian.refuses(about(command, name), 1, f"{name} does not exist. Check the name")
+            gramian.refuses(about(command, name), 1, name)
     assert not Path("nothing.db").exists()
 
 

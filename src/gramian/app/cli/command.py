@@ -271,10 +271,9 @@ class Call:
         self.check_outputs()
         if kind == "data":
             return self._rows(param, name, model, limit)
-        how = {option: values[option] for option in ("size", "strict", "keep_files") if option in values}
         if param.about.many:
-            return inputs.read_all_pictures(name, model, required=param.about.required, **how)
-        return inputs.read_pictures(name, model, **({"strict": param.about.required} | how))
+            return inputs.read_all_pictures(name, model, required=param.about.required)
+        return inputs.read_pictures(name, model, values.get("size"))
 
     def _rows(self, param: Parameter, name: str, model: Any, limit: int | None) -> Any:
         source, options, meta = None, self.reading, self.given.get("meta") if param.positional else None

@@ -17,7 +17,7 @@ from gramian.app.cli.outputs import check_out
 from gramian.app.verb import Verb, as_arguments, model_path, parameters_of
 from gramian.app.verb import reading as reading_options
 from gramian.app.verbs.fit import estimator_class
-from gramian.core.checks import amount, counted, names_in, shown
+from gramian.core.checks import amount, names_in, shown
 from gramian.core.progress import say, shows_progress
 from gramian.tables.reading import IMPUTED, OWN, Remembered
 
@@ -365,11 +365,11 @@ def read_model(model: str) -> Any:
 
 
 def open_gallery(name: str, model: Any, access: str) -> Any:
-    """Open a gallery of a model; before long work, check the path of one that may have to be created."""
+    """Open a gallery of a model; before long work, check one that will be changed, and return its path."""
     from gramian.faces.gallery import Gallery
 
     with shows_progress("reading the gallery"):
-        if access != "create":
+        if access == "read":
             return Gallery.open(name, model)
         if os.path.lexists(name):
             Gallery.open(name, model)
@@ -378,14 +378,14 @@ def open_gallery(name: str, model: Any, access: str) -> Any:
         return name
 
 
-def read_pictures(source: Any, model: Any = None, *, size: Any = None, **how: Any) -> Any:
+def read_pictures(source: Any, model: Any, size: Any = None) -> Any:
     """Read pictures of faces, in a model's size, and say what was skipped, resized and decided.
 
     Parameters
     ----------
     source : path, or list of paths
     model : FaceSpace, optional
-    size, **how : optional
+    size : optional
         As of :func:`gramian.faces.read_faces`.
 
     Returns
@@ -395,7 +395,7 @@ def read_pictures(source: Any, model: Any = None, *, size: Any = None, **how: An
     from gramian.faces.face_images import read_faces
 
     with shows_progress(f"reading {shown(source) if isinstance(source, str) else 'pictures'}"):
-        faces = read_faces(source, size=size if model is None else model.picture_shape_[::-1], **how)
+        faces = read_faces(source, size=size if model is None else model.picture_shape_[::-1])
     for name, why in faces.skipped:
         say(f"gramian: skipped: {name} {why}")
     for note in faces.notes:
@@ -403,14 +403,12 @@ def read_pictures(source: Any, model: Any = None, *, size: Any = None, **how: An
     return faces
 
 
-def read_all_pictures(
-    pictures: Sequence[str], model: Any, *, strict: bool = False, required: bool = False, **how: Any
-) -> list[Any]:
-    """Read pictures in a model's size, and say what was skipped, resized and stretched.
+def read_all_pictures(pictures: Sequence[str], model: Any, *, required: bool = False) -> list[Any]:
+    """Read pictures in a model's size, and say what was skipped and resized.
 
     The Faces of each argument, or of several picture files in a row, have names by which pictures can be
     found from where the command was called. An argument of which nothing can be used is skipped, as a
-    picture is, unless it is strict. Missing folders and archives that are required raise an error at once.
+    picture is. Missing folders and archives that are required raise an error at once.
     """
     from gramian.tables.files import locate
 
@@ -425,10 +423,8 @@ def read_all_pictures(
     while sources:
         source = sources.pop(0)
         try:
-            results.append(_read_some(source, model, strict=strict, **how))
+            results.append(_read_some(source, model))
         except (errors.DataError, errors.FileError) as error:
-            if strict:
-                raise
             if isinstance(source, list) and len(source) > 1:
                 # Which of them are bad is seen when each is read alone.
                 sources[:0] = [[path] for path in source]
@@ -453,15 +449,8 @@ def _nothing(name: str, why: str) -> Any:
     return Faces(np.empty((0, 0, 0)), None, (), (), skipped=((name, why),))
 
 
-def _read_some(source: str | list[str], model: Any, **how: Any) -> Any:
-    faces = read_pictures(source, model, **how)
-    if other := faces.stretched():
-        first, (w, h) = other[0]
-        say(
-            f"gramian: warning: {len(other)} of {counted(len(faces), 'picture')} stretched to the model's "
-            f"{faces.size}, the first {first} of {w}x{h}. Answers are unreliable unless pictures are "
-            "cropped and aligned."
-        )
+def _read_some(source: str | list[str], model: Any) -> Any:
+    faces = read_pictures(source, model)
     if isinstance(source, list):
         return faces
     return replace(faces, names=tuple(f"{source.rstrip('/')}/{name}" for name in faces.names))

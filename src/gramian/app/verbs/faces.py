@@ -1,6 +1,5 @@
 """Models and galleries of faces: fit, reconstruct, enroll, forget, list, identify, verify."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -20,9 +19,8 @@ PICTURES = verb.Input(
 )
 GALLERY = verb.Input("gallery", "GALLERY", "A file written by faces enroll.")
 Model = Annotated[Any, verb.Input("model", "MODEL", "A file written by faces fit.")]
-Strict = Annotated[bool, verb.Option("", "Stop at a bad picture instead of reporting and skipping it.")]
 FAR_TEXT = "False accept rate: share of strangers that may be accepted."
-FAR_USUAL = "as stored in the gallery, or the smallest rate that its people can show"
+FAR_USUAL = "the smallest rate that the people of the gallery can show"
 Far = Annotated[float | None, verb.Option("SHARE", FAR_TEXT, FAR_USUAL)]
 
 
@@ -44,11 +42,8 @@ def fit(
     pictures: Annotated[Any, verb.Input("faces")],
     *,
     size: str | None = None,
-    strict: Strict = False,
     n_components: Annotated[int | float, verb.Option("K", short="-k", check=verb.check_count)] = 0.95,
-    kernel: str | None = None,
     light: str = "none",
-    shift: Annotated[float, verb.Option("SHARE")] = 0.0,
     random_state: verb.Seed = 0,
 ) -> Annotated[verb.Result, verb.Output("model", ends=(".gramian",), key="out", required=True)]:
     """Fit a model of faces to pictures.
@@ -64,10 +59,8 @@ def fit(
         with pictures X and people y.
     size : WxH
         Resize pictures to this size.
-    kernel : KERNEL, default: PCA
-        Kernel for kernel PCA, such as rbf.
     light : HOW
-        Illumination correction: none, log, equalise, dog, or auto.
+        Illumination correction: none or equalise.
 
     Files
     -----
@@ -75,13 +68,11 @@ def fit(
         The model, FILE.gramian.
     """
     from gramian.faces.space import FaceSpace
-    from gramian.report.facts import certificate_facts, payload, plan_facts, skipped_facts
+    from gramian.report.facts import certificate_facts, plan_facts, skipped_facts
 
-    model = FaceSpace(n_components, kernel=kernel, light=light, shift=shift, random_state=random_state).fit(
-        pictures
-    )
+    model = FaceSpace(n_components, light=light, random_state=random_state).fit(pictures)
     height, width = model.picture_shape_
-    shares = model.explained_variance_ratio_
+    share = float(model.explained_variance_ratio_.sum())
     facts = {
         "source": pictures.source,
         "pictures": len(pictures),
@@ -90,23 +81,22 @@ def fit(
         "notes": [*pictures.notes, *model.notes_],
         "size": {"width": width, "height": height},
         "light": model.light_,
-        **payload(model, "shift", "kernel"),
         "components": model.n_components_,
-        "explained_variance_ratio": None if shares is None else float(shares.sum()),
+        "explained_variance_ratio": share,
         **{name: getattr(model, f"{name}_") for name in FACTS},
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),
     }
     people = f" of {model.n_people_:,} people" if model.n_people_ else ""
     bad = f", {len(pictures.skipped)} skipped" if pictures.skipped else ""
-    share = "" if shares is None else f": {100 * float(shares.sum()):.1f} % of the variance"
-    *notes, measured = (note[0].upper() + note[1:] for note in model.notes_)
+    (note,) = model.notes_
+    measured = note[0].upper() + note[1:]
     if model.face_scores_.size:
         measured += f": {100 * model.face_keep_:g} % have a distance of at most {model.face_threshold_:.4f}"
     lines = [
         f"{len(pictures):,} pictures{people}, {width}x{height}{bad}; light: {model.light_}.",
-        f"{counted(model.n_components_, 'component')}{share}.",
-        *(f"{note}." for note in (*notes, measured)),
+        f"{counted(model.n_components_, 'component')}: {100 * share:.1f} % of the variance.",
+        f"{measured}.",
         f"\n{model.plan_}\n\n{model.certificate_}\n",
     ]
     written = ". It can reproduce the pictures, so protect it like them."
@@ -122,8 +112,7 @@ def reconstruct(
 ) -> Annotated[verb.Result, verb.Output("file", ends=(".png",), key="out", required=True)]:
     """Reconstruct a picture from increasing numbers of components.
 
-    Draws the original and the reconstructions, and prints the relative error |x - x~| / |x - mean| and the
-    root mean square error in grey values.
+    Draws the original and the reconstructions, and prints the relative error |x - x~| / |x - mean|.
 
     Parameters
     ----------
@@ -137,38 +126,29 @@ def reconstruct(
     out : FILE
         A .png file.
     """
-    import numpy as np
-
-    from gramian.faces.face_images import relight, unlight
     from gramian.figures.images import contact_sheet, grey, grey_range
 
-    most, light = model.n_components_, model.light_
-    default = [*(count for count in COUNTS if count < most), most]
-    counts = n_components or default
+    most = model.n_components_
+    counts = n_components or [*(count for count in COUNTS if count < most), most]
     if len(picture) != 1:
         problem = f"{shown(picture.source)} contains {len(picture):,} pictures."
         raise ParameterError("picture", problem=problem, hint="Name one.")
     relative = model.errors(picture, counts)[0].tolist()
-    original = unlight(relight(picture.pictures, light), light)[0]
-    rebuilt = np.stack([unlight(model.reconstruct(picture, count), light)[0] for count in counts])
-    rmse = np.sqrt(np.mean((rebuilt.astype(float) - original) ** 2, axis=(1, 2))).tolist()
-    unit = "grey values" if light in ("none", "log") else f"after {light}"
-    rows = list(zip(counts, relative, rmse, strict=True))
+    original = model.relight(picture)[0]
+    rebuilt = [model.reconstruct(picture, count)[0] for count in counts]
+    rows = list(zip(counts, relative, strict=True))
     facts = {
         "picture": picture.names[0],
-        "sha256": picture.hashes[0],
-        "light": light,
-        "rmse_unit": unit,
-        "reconstructions": [{"components": r, "relative_error": e, "rmse": q} for r, e, q in rows],
+        "light": model.light_,
+        "reconstructions": [{"components": count, "relative_error": error} for count, error in rows],
     }
-    head = f"RMSE {unit}" if unit.startswith("after") else f"RMSE, {unit}"
     lines = [
         f"{picture.names[0]}, reconstructed:\n",
-        f"{'components':>10}{'relative error':>17}{head:>24}",
-        *(f"{r:>10}{e:>17.4f}{q:>24.3f}" for r, e, q in rows),
+        f"{'components':>10}{'relative error':>17}",
+        *(f"{count:>10}{error:>17.4f}" for count, error in rows),
         "\nRelative error: |x - x~| / |x - mean|.",
     ]
-    captions = ["original", *(f"r={r} {e:.3f}" for r, e, _ in rows)]
+    captions = ["original", *(f"r={count} {error:.3f}" for count, error in rows)]
     pixels = [grey(picture, *grey_range(original)) for picture in (original, *rebuilt)]
     return verb.Result("\n".join(lines), facts, content=contact_sheet(pixels, captions, len(pixels)).png)
 
@@ -179,12 +159,10 @@ def reconstruct(
 @of_model(doing="enrolling")
 def enroll(
     model: Model,
-    gallery: Annotated[Any, GALLERY._replace(access="create")],
+    gallery: Annotated[Any, GALLERY._replace(access="change")],
     pictures: Annotated[Any, PICTURES._replace(required=True)],
     *,
     person: str | None = None,
-    keep_files: bool = False,
-    strict: Strict = False,
 ) -> verb.Result:
     """Add people to a gallery.
 
@@ -196,80 +174,60 @@ def enroll(
         The file of people; created if it does not exist.
     person : NAME, default: the names of folders in a folder
         The person on the pictures.
-    keep_files
-        Store the picture files too, not only their vectors and hashes.
     """
     import numpy as np
 
-    from gramian.faces.gallery import Gallery, enroll_into
-    from gramian.report.facts import rates, skipped_facts
+    from gramian.faces.gallery import changing
+    from gramian.report.facts import skipped_facts
 
-    name = None if person is None else _named(person)
     used, skipped = list(filter(len, pictures)), _skipped(pictures)
     if not used:
         raise DataError("None of the pictures can be used, so nobody was enrolled.")
-    enrolled = enroll_into(
-        gallery,
-        model,
-        [who for faces in used for who in _people(faces, name)],
-        np.concatenate([model.transform(faces) for faces in used]),
-        [digest for faces in used for digest in faces.hashes],
-        [file for faces in used for file in faces.files] if keep_files else None,
-        sources=[name for faces in used for name in faces.names],
-    )
-    repeated, (unlike, notes) = Counter(who for who, _ in enrolled.repeated), _unlike_faces(model, used)
+    people = [who for faces in used for who in _people(faces, person)]
+    vectors = np.concatenate([model.transform(faces) for faces in used])
+    with changing(gallery, model) as opened:
+        enrolled = opened.enroll(people, vectors, [digest for faces in used for digest in faces.hashes])
+    names = [name for faces in used for name in faces.names]
+    scores = np.concatenate([model.face_score(faces) for faces in used])
+    unlike = [name for name, score in zip(names, scores, strict=True) if score > model.face_threshold_]
+    notes = []
+    if unlike:
+        number = f"{len(unlike)} of {counted(len(scores), 'enrolled picture')}"
+        which = first_few(unlike, shown, SHOWN)
+        notes.append(f"warning: {number} not recognised as a face: {which}. Check them.")
     lines = [
-        f"{padded}  {count} enrolled{f', {repeated[who]} known already' if who in repeated else ''}"
-        for padded, (who, count) in zip(_padded(enrolled.counts), enrolled.counts.items(), strict=True)
+        *(f"{who}: {count} enrolled" for who, count in enrolled.counts.items()),
+        "",
+        f"{enrolled}{f', {len(skipped)} skipped' if skipped else ''}. Written: {gallery}",
     ]
-    lines += ["", f"{enrolled}{f', {len(skipped)} skipped' if skipped else ''}. Written: {gallery}"]
     facts: dict[str, Any] = {
         "gallery": str(gallery),
         "enrolled": sum(enrolled.counts.values()),
-        "people": [
-            {"person": who, "enrolled": count, "known_already": repeated[who]}
-            for who, count in enrolled.counts.items()
-        ],
-        "known_already": [{"person": who, "picture": source} for who, source in enrolled.repeated],
+        "people": [{"person": who, "enrolled": count} for who, count in enrolled.counts.items()],
+        "known_already": enrolled.known,
         "looks_like_no_face": unlike,
         "notes": [note for faces in used for note in faces.notes],
         "far": None,
-        "trade": [],
+        "predicted_false_reject": None,
         "skipped": skipped_facts(skipped),
     }
     try:
-        recogniser = Gallery.open(gallery, model).recogniser()
-    except DataError as error:  # settings that do not suit who is in it yet
+        recogniser = opened.recogniser()
+    except DataError as error:  # too few people yet
         notes.append(f"warning: enrolled, but nobody can be recognised yet. {error}")
     else:
-        facts |= {
-            "far": recogniser.far_,
-            "trade": [rates(is_strange) for is_strange in recogniser.calibration_.trade],
-        }
-        default = f"the default for {counted(len(recogniser.people_), 'person', 'people')}"
-        source = default if recogniser.far is None else "as stored in the gallery"
-        rate = f"identify uses {recogniser.far_:g}, {source}; --far changes it."
-        lines += ["", f"{recogniser.calibration_} {rate}"]
+        rejected = recogniser.predicted_false_reject_
+        facts |= {"far": recogniser.far_, "predicted_false_reject": rejected}
+        lines += [
+            "",
+            f"identify uses the false accept rate {recogniser.far_:g}; --far changes it. {_lost(rejected)}.",
+        ]
     return verb.Result(_text(lines), facts, notes)
 
 
-def _unlike_faces(model: Any, used: Iterable[Any]) -> tuple[list[str], list[str]]:
-    """Return the names of pictures that the model takes for no faces, and a warning if there are any."""
-    scores = [score for faces in used for score in zip(faces.names, model.face_score(faces), strict=True)]
-    unlike = [name for name, score in scores if score > model.face_threshold_]
-    number = f"{len(unlike)} of {counted(len(scores), 'enrolled picture')}"
-    warning = f"warning: {number} not recognised as a face: {first_few(unlike, shown, SHOWN)}. Check them."
-    return unlike, [warning] if unlike else []
-
-
-def _named(person: str) -> str:
-    """Return the name that was given to a command, which is at fault where it is none."""
-    from gramian.faces.gallery import person_name
-
-    try:
-        return person_name(person)
-    except DataError as error:
-        raise ParameterError("person", person, problem=f"person: {error}") from error
+def _lost(rejected: float | None) -> str:
+    share = "An unknown share" if rejected is None else f"{100 * rejected:.3g} %"
+    return f"{share} of new pictures of enrolled people are predicted to be rejected"
 
 
 def _people(faces: Any, person: str | None) -> Sequence[str]:
@@ -297,10 +255,13 @@ def forget(gallery: Annotated[Any, GALLERY._replace(access="change")], *, person
     person : NAME
         The person to remove.
     """
-    name, path = _named(person), str(gallery.path)
-    removed = gallery.forget(name)
-    text = f"{counted(removed, 'picture')} of {name} removed from {path}."
-    return verb.Result(_text([text]), {"gallery": path, "person": name, "removed": removed})
+    from gramian.faces.gallery import changing
+
+    with changing(gallery) as opened:
+        name = opened.person(person)
+        removed = opened.forget(name)
+    text = f"{counted(removed, 'picture')} of {name} removed from {gallery}."
+    return verb.Result(_text([text]), {"gallery": str(gallery), "person": name, "removed": removed})
 
 
 @verb.about(shell_only=True)
@@ -308,27 +269,13 @@ def list_(gallery: Annotated[Any, GALLERY]) -> verb.Result:
     """List the people in a gallery."""
     from gramian.report.facts import gallery_facts
 
-    people, settings = gallery.people(), gallery.settings
-    pictures = sum(person.pictures for person in people)
-    facts = gallery_facts(gallery) | {"gallery": str(gallery.path)}
-    facts |= {"created": gallery.created, "pictures": pictures}
+    people = gallery.counts()
     lines = [
-        f"{counted(len(people), 'person', 'people')}, {counted(pictures, 'picture')}; created "
-        f"{_shown_time(gallery.created)} with the model {gallery.fingerprint[:12]}, "
-        f"{gallery.n_components:,} components."
+        f"{counted(len(people), 'person', 'people')}, {counted(len(gallery), 'picture')}; model "
+        f"{gallery.fingerprint[:12]}, {counted(len(gallery.variances), 'component')}.",
+        *(f"{name}: {counted(count, 'picture')}" for name, count in people.items()),
     ]
-    if settings:
-        lines.append("Settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".")
-    head, *names = _padded(["person", *(person.name for person in people)])
-    lines += ["", f"{head}  pictures  stored  first enrolled        last enrolled"] if people else []
-    for name, person in zip(names, people, strict=True):
-        first, last = _shown_time(person.first), _shown_time(person.last)
-        lines.append(f"{name}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
-    return verb.Result(_text(lines), facts)
-
-
-def _shown_time(text: str) -> str:
-    return text.replace("T", " ").replace("+00:00", "Z")
+    return verb.Result(_text(lines), gallery_facts(gallery) | {"pictures": len(gallery)})
 
 
 @of_model(doing="comparing")
@@ -371,32 +318,27 @@ def _answered(far: float | None, model: Any, gallery: Any, pictures: Any, *perso
     from gramian.faces import recognition
     from gramian.report.facts import calibration_facts, skipped_facts
 
-    recogniser, skipped = gallery.recogniser(far=far), _skipped(pictures)
+    recogniser, skipped = gallery.recogniser(far), _skipped(pictures)
     ask: Any = recognition.verify if person else recognition.identify
     answers: list[tuple[str, Any]] = []
     for faces in filter(len, pictures):
         answers += zip(faces.names, ask(model, recogniser, faces, *person), strict=True)
     calibration = calibration_facts(recogniser, *(person or (None,)))
     facts = {
-        "gallery": str(gallery.path),
         "calibration": calibration,
         "answers": [{"picture": name} | asdict(answer) for name, answer in answers],
         "skipped": skipped_facts(skipped),
     }
     lines = [f"{name}: {answer}" for name, answer in answers]
     if answers:
-        accepted = f"other people's pictures are accepted as {person[0]}" if person else ""
-        accepted = accepted or "strangers' pictures are accepted"
-        default = " (the default for so many people)" if recogniser.far is None else ""
-        share, rejected = (
-            "an unknown share" if predicted is None else f"{100 * predicted:.3g} %"
-            for predicted in (calibration["predicted_false_accept"], calibration["predicted_false_reject"])
-        )
+        whose = f"other people's pictures are accepted as {person[0]}" if person else "strangers are accepted"
+        accepted = calibration["predicted_false_accept"]
+        share = "an unknown share" if accepted is None else f"{100 * accepted:.3g} %"
         lines += [
             "",
             f"{counted(calibration['people'], 'person', 'people')} enrolled; false accept rate "
-            f"{calibration['far']:g}{default}; similarity threshold {calibration['threshold']:.3g}. "
-            f"Predicted: {share} of {accepted}, {rejected} of new pictures of enrolled people are rejected.",
+            f"{calibration['far']:g}; similarity threshold {calibration['threshold']:.3g}. Predicted: "
+            f"{share} of {whose}. {_lost(calibration['predicted_false_reject'])}.",
             *calibration["notes"],
         ]
     unanswered = bool(skipped) or any(answer.kind != "person" for _, answer in answers)
@@ -409,12 +351,3 @@ def _skipped(pictures: Any) -> list[tuple[str, str]]:
 
 def _text(lines: Iterable[str]) -> str:
     return "\n".join(map(shown, lines))
-
-
-def _padded(names: Iterable[str]) -> list[str]:
-    """Return names in equally many places of a terminal, where some letters take two."""
-    from rich.cells import cell_len, set_cell_size
-
-    names = list(map(shown, names))
-    width = max(map(cell_len, names))
-    return [set_cell_size(name, width) for name in names]
