@@ -267,7 +267,8 @@ def stored(tmp_path, X):
 
 
 @pytest.mark.parametrize("kind", ["normal", "signs", "one large row", "offset"])
-def test_a_pass_over_a_file_in_float32_is_bounded_by_its_probe(kind, tmp_path):
+def test_a_pass_over_a_file_in_float32_is_bounded_by_its_probe(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(linear, "FEW_COLUMNS", 50)
     n, d = 20_000, 100
     X = np.random.default_rng(0).standard_normal((n, d)) * 0.97 ** np.arange(d)
     if kind == "signs":

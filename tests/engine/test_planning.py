@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from gramian import PCA
-from gramian.core.checks import duration
 from gramian.core.records import Calls, Plan, SolveRequest, Step, Target
 from gramian.engine.operator import SymmetricCosts, TableCosts
 from gramian.engine.solving import plan, ranked, small_first, warn_of_cost
@@ -154,19 +153,7 @@ def test_tiles_are_kept_where_they_fit():
     assert 0.45 < single.bytes / kept.bytes < 0.8
     none = next(other.bytes for other in single.alternatives if "recomputed in every pass" in other.storage)
     assert none < single.bytes / 3
-    before = single.seconds
-    # What the limit leaves is filled with tiles, whichever way the others are made.
-    for limit, share in [(single.bytes - 1, 97), ((single.bytes + none) // 2, 48)]:
-        part = kernel(n, limit=limit)
-        assert part.bytes in (limit, limit - 1)
-        assert part.seconds > before
-        assert f"do not fit into memory_limit, so only {share}% of them stay in memory" in part.reason
-        assert f"{share}% in memory, the others recomputed in every pass" in part.steps[0].detail
-        quick = plan(KernelCosts((n, 50), quick=True), SolveRequest(FIVE, 1e-6, limit))
-        assert quick.seconds < part.seconds
-        assert quick.bytes == part.bytes
-        before = part.seconds
-    for limit in (none, none + 10**6):  # room for less than a hundredth of them
+    for limit in (none, single.bytes - 1):
         part = kernel(n, limit=limit)
         assert part.bytes == none
         assert "do not fit into memory_limit, so they are recomputed in every pass" in part.reason
@@ -269,25 +256,3 @@ def test_seconds_grow_with_the_work_and_what_else_would_do():
     with pytest.warns(CostWarning, match=r"predicted to take about \d+ minutes \(.*\) Sample\."):
         warn_of_cost(result, lambda: "Sample.", np.empty(0))
     warn_of_cost(pca((1000, 50)), lambda: "", np.empty(0))
-
-
-def test_a_cheaper_route_that_is_not_taken_has_its_reason():
-    def cheaper(result):
-        for other in result.alternatives:
-            less = other.seconds < result.seconds and duration(other.seconds) != duration(result.seconds)
-            assert bool(other.why) == less
-        assert all(("not taken because" in str(other)) == bool(other.why) for other in result.alternatives)
-        return {other.why for other in result.alternatives} - {""}
-
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((2000, 400))
-    assert cheaper(PCA(5, solver="full").plan(X)) == {"you set solver='full'"}
-    quick = PCA(5).plan(X)
-    assert cheaper(quick) == {"an iteration may stall, and the direct method is quick"}
-    assert any("by iteration" in other.storage for other in quick.alternatives)
-    small = cheaper(PCA().plan(X[:300, :300]))
-    assert small == {"the SVD resolves the smallest eigenvalues best, and the data are small"}
-    # Krylov stalls on a flat spectrum: the direct route that takes over still names why krylov is set.
-    after = PCA(5, solver="krylov").fit(X).plan_
-    assert after.solver != "krylov"
-    cheaper(after)

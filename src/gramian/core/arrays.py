@@ -448,18 +448,6 @@ def _set_threads(counts: Iterable[tuple[Any, int]]) -> None:
     clear(force=True)
 
 
-def deterministic() -> bool:
-    """Return whether GRAMIAN_DETERMINISTIC asks for the same bits whatever the number of threads."""
-    return os.environ.get("GRAMIAN_DETERMINISTIC", "0") not in ("", "0")
-
-
-def fix_threads() -> None:
-    """Where GRAMIAN_DETERMINISTIC is set, hold BLAS and OpenMP at one thread until the process ends."""
-    if deterministic():
-        with _lock:
-            _set_threads(zip(_libraries(len(sys.modules))[0], repeat(1), strict=False))
-
-
 _alone = ContextVar("_alone", default=False)
 
 
@@ -534,8 +522,7 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
     """Run ``share`` once on each worker, of which there are ``most``; they draw items from one common queue.
 
     For work that needs its own scratch memory or its own sums: each call makes them once. Which items a sum
-    is of depends on the number of workers and on their speed, so that there is one where
-    ``GRAMIAN_DETERMINISTIC`` is set.
+    is of depends on the number of workers and on their speed.
     """
     todo = list(items)
     if len(todo) <= 1:
@@ -553,7 +540,7 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
 
     stop = object()
     with blas_threads() as workers:
-        count = 1 if deterministic() else min(workers, len(todo), most or workers)
+        count = min(workers, len(todo), most or workers)
         if count == 1:
             return [share(draw())]
         # A copy of the context each, so that the caller's np.errstate holds in the workers.

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def note(log: logging.Logger, message: str, *values: object) -> None:
         report(message % values if values else message)
 
 
-def track(items: Sequence[T], unit: str, *, text: Callable[[int], str] | None = None) -> Iterator[T]:
+def track(items: Sequence[T], unit: str) -> Iterator[T]:
     """Yield items, and report which of how many is next.
 
     Parameters
@@ -83,8 +83,6 @@ def track(items: Sequence[T], unit: str, *, text: Callable[[int], str] | None = 
     items : sequence
     unit : str
         What is counted.
-    text : callable, optional
-        Makes the message from the number of items done.
 
     Examples
     --------
@@ -93,21 +91,9 @@ def track(items: Sequence[T], unit: str, *, text: Callable[[int], str] | None = 
     """
     total = len(items)
     for done, item in enumerate(items):
-        report(text(done) if text else f"{unit} {done + 1} of {total}", unit, done, total)
+        report(f"{unit} {done + 1} of {total}", unit, done, total)
         yield item
     report(f"{unit}: done", unit, total, total)
-
-
-def pace(done: int, total: int, what: str, began: float) -> str:
-    """Return how many of how many are done, and how fast since a time of ``time.perf_counter``.
-
-    Examples
-    --------
-    >>> pace(0, 2000, "rows", time.perf_counter())
-    '0 of 2,000 rows'
-    """
-    rate = done / max(time.perf_counter() - began, 1e-9)
-    return f"{done:,} of {total:,} {what}" + (f", {rate:,.0f} {what}/s" if done else "")
 
 
 @dataclass

@@ -6,18 +6,18 @@ Nothing here computes: a record is the result of a step, and can be printed, com
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
-from itertools import groupby, pairwise, zip_longest
+from itertools import groupby, pairwise
 from typing import Annotated, Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.core.checks import amount, counted, duration, rounded_up
-from gramian.core.notebook import Grid, InNotebook
+from gramian.core.notebook import InNotebook
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -209,7 +209,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Alternative:
-    """A route that was not taken, with its predicted cost; if it is cheaper, with the reason."""
+    """A route that was not taken, with its predicted cost."""
 
     solver: str
     matrix: str
@@ -217,12 +217,10 @@ class Alternative:
     arithmetic: str
     seconds: float
     bytes: int
-    why: str = ""
 
     def __str__(self) -> str:
         where = f"{self.solver} on the {self.matrix}, {self.storage}, in {self.arithmetic}"
-        why = f", not taken because {self.why}" if self.why else ""
-        return f"{where}: about {duration(self.seconds)} and {amount(self.bytes)}{why}"
+        return f"{where}: about {duration(self.seconds)} and {amount(self.bytes)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -298,19 +296,6 @@ class Plan(InNotebook):
         lines += [f"  {text}" for text in self.matrices]
         return "\n".join(lines)
 
-    def _notebook(self) -> Iterator[str | Grid]:
-        yield self.brief
-        yield f"Why: {self.reason}"
-        yield Grid(("step", "of", "predicted"), [(s.name, s.detail, duration(s.seconds)) for s in self.steps])
-        rows = [
-            (a.solver, a.matrix, a.storage, a.arithmetic, duration(a.seconds), amount(a.bytes), a.why)
-            for a in self.alternatives
-        ]
-        if rows:
-            heads = "or solver", "matrix", "storage", "arithmetic", "predicted", "memory", "not taken because"
-            yield Grid(heads, list(dict.fromkeys(rows)))
-        yield from self.matrices
-
 
 @dataclass(frozen=True)
 class Spread:
@@ -322,7 +307,7 @@ class Spread:
     tasks : int
         Of a pass: parts made, worked on, and their results combined.
     workers : int
-        Processes that results are sent between; 0 for threads of this one.
+        Processes; 0 for threads of this one.
     threads : int
         How many there are of all workers together.
     columns : int
@@ -337,12 +322,6 @@ class Spread:
     threads: int
     columns: int = 0
     results: int = 0
-
-    def moved(self, size: int, common: int = 0) -> int:
-        """Return bytes sent in a pass whose parts give so many bytes each, and workers get so many."""
-        # A result stays where it is with the chance that it is combined there; the last one comes back.
-        share = 1 - 1 / max(1, self.workers)
-        return int(size * (self.parts * share + 1) + common * self.workers) if self.workers else 0
 
     def __str__(self) -> str:
         where = f" on {counted(self.workers, 'worker')}" if self.workers else ""
@@ -816,14 +795,6 @@ class Certificate(InNotebook):
             *([] if self.approximation is None else [str(self.approximation)]),
         ]
         return "\n".join(lines + [f"Not met: {reason}" for reason in self.reasons])
-
-    def _notebook(self) -> Iterator[str | Grid]:
-        yield from str(self).splitlines()
-        columns: dict[str, Any] = {"": [f"PC{j}" for j in range(1, len(self.values) + 1)]}
-        columns |= {"eigenvalue": self.values, "within": self.radii, "residual": self.residuals}
-        if self.directions is not None:
-            columns["direction within (radians)"] = self.directions.angles
-        yield Grid(tuple(columns), list(zip_longest(*columns.values(), fillvalue=math.nan)))
 
     def direction_sentences(self) -> list[str]:
         """Return what is known of the directions, in sentences."""

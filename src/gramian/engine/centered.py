@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,7 @@ from scipy.sparse import issparse
 
 from gramian.core import arrays
 from gramian.core.checks import slices as cut
-from gramian.core.progress import pace, track
+from gramian.core.progress import track
 from gramian.core.records import FloatArray, Moments
 from gramian.engine.operator import LARGE, SPARSE_LONG, SPARSE_PAIRS, digest, rows_of_sparse, sparse_workers
 from gramian.errors import DataError
@@ -411,15 +410,8 @@ def in_batches(
         return work(slices)
     each = max(1, slices[0].stop * view.rows.stored_bytes // slices[-1].stop)
     batches = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
-    starts, length, began = [batch[0].start for batch in batches], slices[-1].stop, time.perf_counter()
-    what = "rows" if length == view.rows.shape[0] else "columns"
     passes.count += 1
-    unit = f"pass {passes.count}"
-
-    def text(done: int) -> str:
-        return f"{unit} ({doing}): {pace(starts[done], length, what, began)}"
-
-    return functools.reduce(combine, map(work, track(batches, unit, text=text)))
+    return functools.reduce(combine, map(work, track(batches, f"pass {passes.count} ({doing}), part")))
 
 
 def filled(

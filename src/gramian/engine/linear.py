@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,9 @@ from gramian.tables.as_rows import as_rows
 from gramian.tables.rows import Rows
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
-# which what is read in every pass is multiplied in float64. From so many on float32 takes less, and is tried
-# where rows of a file show that one pass will do: eigenvalues this far above rounding, for no smaller tol.
+# which what is read in every pass is multiplied in float64.
 FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
-LEAST_COLUMNS, FAR_ABOVE, LEAST_TOL = 64, 4.0, 1e-6
-SPARSE_TOL = 1e-8  # the same for sparse rows, whose zeros round nothing
+SPARSE_TOL = 1e-8  # below which float32 products of sparse rows, whose zeros round nothing, will hardly do
 # Entries, and columns or rows, up to which a product in float64 is faster than one in float32 and a pass that
 # improves its result.
 FEW_ENTRIES, NARROW = 3_000_000, 128
@@ -95,7 +92,7 @@ class LinearProblem(Problem):
         if rows.free_to_revisit:
             few = n * d <= FEW_ENTRIES and min(n, d) <= NARROW and arrays.is_numpy(rows.like)
         else:
-            few = d <= FEW_COLUMNS and not self._one_pass_in_float32
+            few = d <= FEW_COLUMNS
         quick = few or (rows.skips_zeros and self._needs_double)
         if not quick and not arrays.is_numpy(rows.like):
             from gramian.tables.device import quick_double  # which no fit on the host needs
@@ -111,30 +108,6 @@ class LinearProblem(Problem):
     def _needs_double(self) -> bool:
         """Whether one pass in float64 is unlikely to improve a float32 covariance of sparse rows enough."""
         return self.worst_case or (self.request is not None and self.request.tol < SPARSE_TOL)
-
-    @property
-    def _one_pass_in_float32(self) -> bool:
-        """Whether products of float32 are likely to do for a file, as far as some of its rows tell."""
-        request, rows = self.request, self.rows
-        if request is None or request.target.count is None or request.tol < LEAST_TOL or self.worst_case:
-            return False
-        at_once = rows.in_one_place and rows.cuts_columns and not rows.free_to_revisit
-        if not at_once or not _can_be_probed(rows) or rows.shape[1] < LEAST_COLUMNS:
-            return False
-        values, view, last = self._sampled_values, centered.uncentered(rows), request.target.count - 1
-        rounding = scatter.product_tolerance(rows.shape, view.unit_roundoff, centered.terms_of(view) or 0)
-        return last < len(values) and bool(values[last] > FAR_ABOVE * rounding * values[0])
-
-    @cached_property
-    def _sampled_values(self) -> FloatArray:
-        """Eigenvalues of the covariance of some rows of a file, from runs of them all over it; or none."""
-        n, d = self.rows.shape
-        run = -(-4 * d // SAMPLED_ROWS)
-        if n < 4 * run * SAMPLED_ROWS or self.scale is not None or self.metric is not None:
-            return np.empty(0)
-        starts = [i * (n - run) // (SAMPLED_ROWS - 1) for i in range(SAMPLED_ROWS)]
-        some = [self.rows.cut(slice(i, i + run), slice(None)) for i in starts]
-        return self._values_of(np.concatenate(some))
 
     @property
     def weight(self) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gramian.core.arrays import THIN as THIN_ROWS
 from gramian.core.arrays import as_float64, each_thread, is_numpy, namespace, to_float64
-from gramian.core.checks import amount, slices
+from gramian.core.checks import slices
 from gramian.core.records import BoundKind, Plan, Spread
 
 ALONE = 1000  # order up to which starting threads takes longer than what they save of a thin product
@@ -41,8 +41,7 @@ MEASURED_ROWS = 150  # of float64 that are held while a file is measured: blocks
 COLUMNS_READ = 24 << 20  # bytes of the blocks of columns of a file that workers read at a time
 PRODUCTS = 48 << 20  # bytes of the products that workers have at the same time before they are added up
 WORKERS = 8
-# Of chunks: cores that these rates are of, seconds to send a task, bytes a second between machines.
-CORES, TASK, NETWORK = 2, 1e-3, 1e9
+CORES, TASK = 2, 1e-3  # of chunks: cores that these rates are of, seconds to send a task
 ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is a fifth of it
 # A value of sparse rows takes as long as one of dense rows of so many columns, and of more an entry.
 SPARSE_WIDTH, SPARSE_ENTRY = 800, 40
@@ -68,14 +67,11 @@ class Form:
         nothing, so that blocks or tiles are made again in every pass; or all of the centred data.
     arithmetic : {"float64", "float32"}
         What products are made in; sums over blocks are float64 always.
-    share : float
-        Of the parts that are made again, those that memory has room to keep.
     """
 
     matrix: str
     storage: str
     arithmetic: str = "float64"
-    share: float = 0.0
 
     @cached_property
     def whole(self) -> bool:
@@ -94,7 +90,7 @@ class Form:
 
     def promoted(self) -> Form:
         """Return the same matrix multiplied in float64, without memory of its own."""
-        return replace(self, storage="again", arithmetic="float64", share=0.0)
+        return replace(self, storage="again", arithmetic="float64")
 
 
 COVARIANCE, GRAM = Form("covariance", "whole"), Form("gram", "whole")
@@ -134,10 +130,6 @@ class Costs(ABC):
     @abstractmethod
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of one product with so many vectors."""
-
-    def spare(self, form: Form, left: int) -> Form:
-        """Return the form with so many bytes more at its disposal."""
-        return form
 
     def lift(self, form: Form, count: int) -> float:
         """Return seconds from so many eigenvectors to what the user gets."""
@@ -258,10 +250,12 @@ class TableCosts(Costs):
         n, d = self.shape
         m = self.order(form)
         measure = n * d * (MEASURE if form.matrix == "gram" or not form.whole else CENTRE)
-        measure = self._pass(measure + self._read, m * m if form.whole else d)
+        measure = self._pass(measure + self._read)
         if form.whole:
             inner = n * d // m
-            seconds = self._pass(inner * m * (m + NARROW) / 2 / LARGE[form.arithmetic] + inner * m * CENTRE)
+            seconds = self._pass(
+                inner * m * (m + NARROW) / 2 / LARGE[form.arithmetic] + inner * m * CENTRE, False
+            )
             product = m * m * SIZES[form.arithmetic]
             results = 0 if self.spread is None else self.spread.results
             held = 8 * m * m * (1 + results) + workers_of(product) * product + SCRATCH
@@ -290,7 +284,7 @@ class TableCosts(Costs):
         file = 0.0 if kept else self._read
         rate = THIN_KEPT if kept and not form.double else THIN[form.arithmetic]
         rate = SPARSE_THIN if self.sparse else rate
-        return self._pass(entries * (2 * columns / rate + read) + file, self.order(form) * columns)
+        return self._pass(entries * (2 * columns / rate + read) + file)
 
     def linear(self, form: Form) -> bool:
         """Return whether the entries of sparse rows in memory are multiplied, of which few are read."""
@@ -301,12 +295,11 @@ class TableCosts(Costs):
         n, d = self.shape
         return n * d * count / LARGE[form.arithmetic] + self._read if form.matrix == "gram" else 0.0
 
-    def _pass(self, seconds: float, entries: int = 0) -> float:
-        """Seconds of a pass where the parts are, and until their results of so many numbers are one."""
+    def _pass(self, seconds: float, tasks: bool = True) -> float:
+        """Seconds of a pass where the parts are, and until their results are one."""
         if self.spread is None:
             return seconds
-        tasks, moved = self.spread.tasks, self.spread.moved(8 * entries)
-        return seconds * CORES / self.spread.threads + (tasks * TASK + moved / NETWORK if entries else 0.0)
+        return seconds * CORES / self.spread.threads + (self.spread.tasks * TASK if tasks else 0.0)
 
     @property
     def _read(self) -> float:
@@ -327,14 +320,8 @@ class TableCosts(Costs):
         return bool(4e-7 * (block / math.sqrt(inner) + 1.0) > ROUNDING_SHOWS)
 
     def note(self, form: Form, columns: int = 0) -> str:
-        """Return where the parts of a pass are worked on, and what is sent around for it."""
-        if self.spread is None:
-            return ""
-        size = 8 * self.order(form) * (self.order(form) if form.whole else columns)
-        moved = self.spread.moved(size, 0 if form.whole else size)
-        if form.matrix == "gram" and self.spread.workers:
-            moved += self.shape[0] * self.shape[1] * self.dtype.itemsize  # which is cut anew by columns
-        return f"; {self.spread}" + (f" and moves about {amount(moved)}" if self.spread.workers else "")
+        """Return where the parts of a pass are worked on."""
+        return "" if self.spread is None else f"; {self.spread}"
 
 
 @dataclass(frozen=True)

@@ -91,9 +91,7 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
     for route in all_routes(costs, target):
         if (everything and not route.direct) or (below and not route.form.double):
             continue
-        # It may have the memory that it leaves of the limit.
-        form = costs.spare(route.form, request.memory_limit - route.cost(costs, target).bytes)
-        cost = (route := replace(route, form=form)).cost(costs, target)
+        cost = route.cost(costs, target)
         results.append(Ranked(route, cost.seconds, cost.bytes))
     wanted = [item for item in results if request.solver in ("auto", item.route.solver)]
     if request.solver not in ("covariance", "gram"):
@@ -244,24 +242,16 @@ class Schedule:
         done = [item.route for item in tried]
         return [item for item in self.items if item.route not in done]
 
-    def _alternative(self, taken: Ranked, other: Ranked) -> records.Alternative:
-        """Put another route into words; if it shows as cheaper than the route taken, with the reason."""
-        route, form, why = other.route, other.route.form, ""
-        seconds, least = taken.seconds, other.seconds
-        if least < seconds and duration(least) != duration(seconds):
-            if self.request.solver not in ("auto", route.solver):
-                why = f"you set solver={self.request.solver!r}"
-            elif taken.route != self.items[0].route:
-                why = "it might fail as the previous route did"
-            elif taken.route.direct and not route.direct:
-                why = "an iteration may stall, and the direct method is quick"
-            else:
-                why = "the SVD resolves the smallest eigenvalues best, and the data are small"
-        storage = f"{form.share:.0%} of its parts in memory" if form.share else STORAGES[form.storage]
-        if not route.direct and route.solver == form.matrix:
+    def _alternative(self, other: Ranked) -> records.Alternative:
+        """Put another route into words."""
+        form = other.route.form
+        storage = STORAGES[form.storage]
+        if not other.route.direct and other.route.solver == form.matrix:
             storage += ", by iteration"
         matrix = records.MATRICES.get(form.matrix, form.matrix)
-        return records.Alternative(route.solver, matrix, storage, form.arithmetic, least, other.bytes, why)
+        return records.Alternative(
+            other.route.solver, matrix, storage, form.arithmetic, other.seconds, other.bytes
+        )
 
     def in_words(self, item: Ranked, others: Sequence[Ranked]) -> Plan:
         """Put a route into words, with the alternatives that are left."""
@@ -273,7 +263,7 @@ class Schedule:
         elif request.solver == "krylov":
             size = self.costs.order(route.form)
             reason = f"An iteration for {request.target} of {size} would fill the whole space."
-        alternatives = tuple(self._alternative(item, other) for other in others[:SHOWN])
+        alternatives = tuple(map(self._alternative, others[:SHOWN]))
         facts = cost.steps, cost.bytes, reason, route.form.arithmetic, alternatives
         plan = Plan(route.form.matrix, route.solver, *facts)
         if substitute is None:
@@ -342,10 +332,6 @@ class Problem(ABC):
     @abstractmethod
     def build(self, route: Route) -> Any:
         """Build the matrix that a route works on."""
-
-    def start(self, route: Route, request: SolveRequest) -> Any:
-        """Return vectors near the leading ones if they cost little compared with a pass; else None."""
-        return None
 
     @abstractmethod
     def truncate(self, result: Spectrum, operator: Any, request: SolveRequest) -> Spectrum:
@@ -510,8 +496,6 @@ def _run(
     """Run the last of the routes and certify its result; return its status and the reason."""
     item = tried[-1]
     operator = problem.operator(item.route)
-    if start is None and not item.route.direct:
-        start = problem.start(item.route, request)
     certificate, missed, passes = None, None, 0
     for again in range(CONTINUATIONS, -1, -1):
         result: SolverResult = item.route.solve(operator, request, start)

@@ -160,6 +160,11 @@ class Gallery:
         hashes : iterable of str
             SHA-256 of each picture file. A picture that the person has already is not stored again.
 
+        Returns
+        -------
+        Enrolled
+            How many pictures were added, and how many were there.
+
         Raises
         ------
         DataError
@@ -195,12 +200,17 @@ class Gallery:
         return Enrolled({name: added[name] for name in dict.fromkeys(names)}, len(names) - len(new))
 
     def forget(self, person: str) -> int:
-        """Remove a person with everything that is stored about them, and return the number of pictures.
+        """Remove a person with everything that is stored about them.
 
         Parameters
         ----------
         person : str
             The name.
+
+        Returns
+        -------
+        int
+            How many pictures were removed.
 
         Raises
         ------
@@ -227,6 +237,11 @@ class Gallery:
         name : str
             A name, written in any normal form of Unicode.
 
+        Returns
+        -------
+        str
+            The stored name.
+
         Raises
         ------
         DataError
@@ -246,6 +261,11 @@ class Gallery:
         ----------
         far : float, optional
             As for :class:`gramian.faces.Recogniser`.
+
+        Returns
+        -------
+        Recogniser
+            Fitted to the vectors of the gallery.
 
         Raises
         ------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from gramian.core.atomic import atomic_write
 from gramian.core.checks import NAMES_SHOWN, counted, slices
-from gramian.core.progress import pace, track
+from gramian.core.progress import track
 from gramian.errors import DataError, MissingValuesWarning, ParameterError, ignoring
 from gramian.statistics.components import component_names
 from gramian.tables.as_rows import as_rows
@@ -242,9 +241,8 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
         return
     rows = as_rows(table, check_finite=False, limit=limit)
     n, d = rows.shape
-    began = time.perf_counter()
     chunks = slices(n, max(1, min(PIECE_BYTES, limit // 16) // (8 * d)))
-    for chunk in track(chunks, "piece", text=lambda done: pace(chunks[done].start, n, "rows", began)):
+    for chunk in track(chunks, "piece"):
         values = rows.block(chunk).values
         if table.picture_shape is not None:
             values = values.reshape(-1, *table.picture_shape)

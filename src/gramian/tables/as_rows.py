@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.core.arrays import fix_threads, real_numbers
+from gramian.core.arrays import real_numbers
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, InputTypeError
 from gramian.tables.memory import array_rows
@@ -67,7 +67,6 @@ def as_rows(
     MemoryLimitError
         If all rows are needed, and take more than the memory that may be used.
     """
-    fix_threads()
     if isinstance(X, Rows) and not X.unchecked:
         return X
     rows = to_rows(X, RowsRequest(estimator, minimum, limit, expected, missing))

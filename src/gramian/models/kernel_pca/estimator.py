@@ -118,8 +118,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         Bound on residuals relative to the largest eigenvalue; None means 1e-6 (float64) or 1e-5 (float32).
     random_state : int, RandomState, Generator or None, default=0
         Seed of the iteration, of the probe that certifies it, and of landmarks. As in
-        :class:`PCA`, None draws a new seed at each fit, and rounding depends on the number of threads unless
-        you set GRAMIAN_DETERMINISTIC=1.
+        :class:`PCA`, None draws a new seed at each fit, and rounding depends on the number of threads,
+        which OMP_NUM_THREADS=1 fixes.
     memory_limit : int, str or None, default=None
         Working memory excluding the data and the results. Tiles that do not fit are recomputed in each pass.
     repair : {"clip"} or None, default=None

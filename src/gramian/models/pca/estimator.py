@@ -133,8 +133,8 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         Eigenvalues that an iteration may have missed are bounded by a probe of this probability in any case.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the iteration, of the probe that certifies it, and of rules that resample the data. The same
-        integer reproduces the results up to rounding. With the environment variable GRAMIAN_DETERMINISTIC=1
-        it reproduces them bit for bit, for any number of threads. None draws a new seed at each fit.
+        integer reproduces the results up to rounding. With the environment variable OMP_NUM_THREADS=1 it
+        reproduces them bit for bit. None draws a new seed at each fit.
     memory_limit : int, str or None, default=None
         Working memory excluding the data and the results, in bytes or as text such as "4GB". None uses
         GRAMIAN_MEMORY_LIMIT or 80 % of the machine's memory.
