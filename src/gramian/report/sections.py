@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import stats
 
 from gramian import figures
 from gramian.answers.choose_components import choose_components, recommended
@@ -34,7 +35,7 @@ from gramian.report.facts import (
 )
 from gramian.report.headline import headline
 from gramian.report.tables import pieces_of
-from gramian.statistics.associations import adjusted, associated
+from gramian.statistics.associations import associated
 from gramian.statistics.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
 from gramian.statistics.components import component_names, decomposition_of, feature_names_of, mapping_of
 from gramian.tables.labels import as_array, in_order, label_texts
@@ -285,7 +286,7 @@ class _Explained:
         if isinstance(found, str):
             return
         names, p = feature_names_of(self.model), np.where(np.isfinite(found.p), found.p, 1.0)
-        differ = adjusted(p) < LEVEL
+        differ = stats.false_discovery_control(p) < LEVEL
         groups = f"the groups of {sentences.quoted(table.label_name)}" if table.label_name else "the groups"
         if not differ.any():
             yield f"The means of {groups} differ in no column by more than chance."

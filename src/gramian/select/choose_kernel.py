@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils.parallel import Parallel, delayed
 
 from gramian import errors
@@ -24,7 +23,7 @@ from gramian.core.checks import check_choice, check_integer, counted, evenly, pl
 from gramian.core.records import FloatArray, Seed
 from gramian.engine.linear import factors
 from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
-from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
+from gramian.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS, median_distance
 from gramian.models.inputs import generators
@@ -199,7 +198,7 @@ def choose_kernel(
         Kernels to compare, simple ones first: values within 0.1 %, or a tenth of the standard error, tie,
         and ties go to the first. A KernelPCA keeps its other parameters, and ``n_components`` where it is a
         number. None compares linear, cosine, poly of degree 2 and 3, rbf of 6 widths around the median
-        distance, laplacian of 2, and for few columns without negative entries chi2. Widths that depend on
+        distance, and laplacian of 2. Widths that depend on
         the data come from all rows, before folds are drawn.
     criterion : {"preimage", "score"}, optional
         - "preimage", the default without y: noise is added to held-out rows, and the pre-images of their
@@ -298,7 +297,7 @@ def choose_kernel(
         problems = "; ".join(f"{candidate.expression}: {candidate.remark}" for candidate in tried[:3])
         raise DataError(f"None of {len(tried)} kernels can be evaluated by {criterion=}. {problems}")
     best = _best(judged, sign=-1.0 if criterion == "preimage" else 1.0)
-    notes = list(_remarks(best, judged, linear_filter))
+    notes = list(_remarks(best, linear_filter))
     notes += [f"{len(X):,} of the {n:,} rows were used, evenly spaced."] if len(X) < n else []
     notes += [f"{criterion=} does not use the labels."] if has_labels and criterion != "score" else []
     about = f"Kernel for {n:,} rows x {d:,} columns, by {criterion}"
@@ -368,7 +367,7 @@ def _reason(best: TriedKernel, count: int, measure: str, linear_filter: float | 
     )
 
 
-def _remarks(best: TriedKernel, judged: list[TriedKernel], linear_filter: float | None) -> Iterator[str]:
+def _remarks(best: TriedKernel, linear_filter: float | None) -> Iterator[str]:
     if linear_filter is None:
         yield "The score that chose the kernel is optimistic. Validate on other rows."
     elif best.mean > linear_filter - float(np.nan_to_num(best.standard_error)):
@@ -376,11 +375,6 @@ def _remarks(best: TriedKernel, judged: list[TriedKernel], linear_filter: float 
             "No kernel removes noticeably more noise than a linear filter: the rows show no nonlinear "
             "structure, or it is weaker than their own noise."
         )
-    kernels = [candidate.kernel for candidate in judged if isinstance(candidate.kernel, RBF)]
-    widths = sorted({float(kernel.sigma) for kernel in kernels if np.ndim(kernel.sigma or ()) == 0})
-    if len(widths) >= 3 and best.kernel in (RBF(sigma=widths[0]), RBF(sigma=widths[-1])):
-        which = "narrowest" if best.kernel == RBF(sigma=widths[0]) else "widest"
-        yield f"It is the {which} rbf in the comparison. Extend the range: candidates=[...]."
 
 
 def _rows_used(
@@ -450,8 +444,6 @@ def _numbers_of(criterion: str, n_components: Any, tried: Sequence[KernelPCA], l
 
 WIDTHS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)  # of rbf, over the median distance
 LAPLACIAN_WIDTHS = (2.0, 1.0)
-# Each value of chi2 is a sum over columns.
-CHI2_COLUMNS, CHI2_ROWS = 30, 300
 DIGITS = 4
 
 
@@ -514,7 +506,7 @@ def default_kernels(X: Any) -> list[Kernel]:
 
     linear, cosine, poly of degree 2 and 3 with x . y over the median of ``||x||^2``, rbf with the median
     distance between rows times 4, 2, 1, 1/2, 1/4 and 1/8 as width, laplacian with twice and once its own
-    median distance. Without negative entries, in at most 30 columns, chi2 with its median distance.
+    median distance.
     Distances are those of at most 1000 evenly spaced rows. Numbers are rounded to 4 digits. Of a single
     column there is no cosine.
 
@@ -528,7 +520,6 @@ def default_kernels(X: Any) -> list[Kernel]:
     >>> default_kernels(np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 3.0], [2.0, 2.0]]))[:3]
     [linear(), cosine(), poly(degree=2, gamma=0.1538)]
     """
-    histograms = X.shape[1] <= CHI2_COLUMNS and float(X.min()) >= 0
     X = _evenly(X, MEDIAN_ROWS)
     results: list[Kernel] = [Linear()]
     if X.shape[1] > 1:
@@ -539,11 +530,6 @@ def default_kernels(X: Any) -> list[Kernel]:
     middle, sums = median_distance(X), median_distance(X, "cityblock")
     results += [RBF(sigma=_rounded(factor * middle)) for factor in WIDTHS]
     results += [Laplacian(_rounded(1.0 / (factor * sums))) for factor in LAPLACIAN_WIDTHS]
-    if histograms:
-        X = _evenly(X, CHI2_ROWS)
-        # (x - y)^2 / (x + y), summed over columns.
-        gamma = _factor(-additive_chi2_kernel(X)[np.tril_indices(len(X), -1)])
-        results += [ChiSquared(gamma)] if 0 < gamma < np.inf else []
     return results
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import special, stats
 
 from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.checks import counted, percent
@@ -278,7 +278,7 @@ def described(
     )
     p_adjusted, tested = np.full(p.shape, np.nan), np.isfinite(p)
     if tested.any():
-        p_adjusted[tested] = adjusted(p[tested])
+        p_adjusted[tested] = stats.false_discovery_control(p[tested])
     kinds = [result.kind for result in found]
     rows, levels = (
         np.array([getattr(result, name) for result in found], dtype=np.int64) for name in ("rows", "levels")
@@ -286,18 +286,6 @@ def described(
     shown = [list(columns) for columns in top]
     numbers = (rows, levels, r2, p, p_adjusted, r, weighted[order])
     return Description(variances, shown, measure, names, kinds, *numbers, left_out, joined)
-
-
-def adjusted(p: FloatArray) -> FloatArray:
-    """Return p-values adjusted by Benjamini and Hochberg.
-
-    ``scipy.stats`` has the same, but its import takes longer than a report.
-    """
-    order = np.argsort(p)
-    ratios = p[order] * len(p) / np.arange(1, len(p) + 1)
-    result = np.empty(len(p))
-    result[order] = np.minimum(np.minimum.accumulate(ratios[::-1])[::-1], 1.0)
-    return result
 
 
 # ---- How much columns have to do with components, and where groups of points lie

@@ -94,9 +94,9 @@ def test_options_of_the_score(rings, gramian):
 
 def test_an_estimator_for_numbers(rings, gramian):
     given = f"choose-kernel rings.csv --drop ring --label north {FEW} --n-components 1"
-    ridge, tree = (gramian(f"{given} --estimator {name} --json").json for name in ("ridge", "tree"))
-    assert ridge["measure"] == tree["measure"] == "r2"
-    assert values(ridge) != values(tree)
+    ridge, knn = (gramian(f"{given} --estimator {name} --json").json for name in ("ridge", "knn"))
+    assert ridge["measure"] == knn["measure"] == "r2"
+    assert values(ridge) != values(knn)
     assert values(ridge) == values(gramian(f"{given} --json").json)
 
 

@@ -70,8 +70,8 @@ WRAPPER_ONLY = ("n_features_to_select", "floating")
 FILTER_ONLY = ("score_func", "k", "redundancy")
 VALIDATING = ("estimator", "cv", "scoring")
 TIME_LIMIT = 30.0  # seconds of an audit, half of what the server gives a request
-CLASSES = ("logistic", "lda", "knn", "tree")
-NUMBERS = ("ridge", "knn", "tree")
+CLASSES = ("logistic", "knn")
+NUMBERS = ("ridge", "knn")
 
 
 def _check_options(values: Mapping[str, Any]) -> None:
@@ -133,8 +133,8 @@ def select(
     n_features_to_select : K, default: best
         Wrappers: a number such as 10, a share such as 0.1, best or one-se.
     estimator : NAME, default: logistic or ridge, by the label
-        Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. All
-        but tree use standardised columns.
+        Estimator for validation, on standardised columns: logistic or knn for classes; ridge or knn for
+        numbers.
     cv : FOLDS, default: 5
         Number of cross-validation folds.
     redundancy
@@ -159,7 +159,7 @@ def select(
     refuse_several_labels(data)
     discrete = is_discrete(data)
     if estimator is not None:
-        options["estimator"] = estimator_named(estimator, discrete, random_state)
+        options["estimator"] = estimator_named(estimator, discrete)
     model: Any
     if direction is None:
         model = FeatureFilter(random_state=random_state, **options)
@@ -203,27 +203,23 @@ def is_discrete(data: Any) -> bool:
     return as_target(data.labels, data.values.shape[0])[1] is not None
 
 
-def estimator_named(name: str, discrete: bool, random_state: int = 0) -> Any:
-    """Return the estimator for validation, on standardised columns except for a tree.
+def estimator_named(name: str, discrete: bool) -> Any:
+    """Return the estimator for validation, on standardised columns.
 
     Parameters
     ----------
     name : str
     discrete : bool
         Whether the label names classes.
-    random_state : int
-        For the tree's choice between equal splits.
 
     Raises
     ------
     ParameterError
         For a name that is not known, or that does not go with the label.
     """
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     from gramian.select.validation import default_estimator
 
@@ -234,11 +230,7 @@ def estimator_named(name: str, discrete: bool, random_state: int = 0) -> Any:
         raise ParameterError("estimator", name, problem=problem, hint=f"Use one of {', '.join(allowed)}.")
     if name == allowed[0]:
         return default_estimator(discrete)
-    if name == "tree":
-        return (DecisionTreeClassifier if discrete else DecisionTreeRegressor)(random_state=random_state)
-    nearest = KNeighborsClassifier if discrete else KNeighborsRegressor
-    last = LinearDiscriminantAnalysis() if name == "lda" else nearest()
-    return make_pipeline(StandardScaler(), last)
+    return make_pipeline(StandardScaler(), KNeighborsClassifier() if discrete else KNeighborsRegressor())
 
 
 def _known_as(table: Any, kept: Any) -> list[str]:
@@ -331,8 +323,7 @@ def choose_kernel(
     cv : FOLDS
         Number of cross-validation folds.
     estimator : NAME, default: logistic or ridge, by the label
-        score: estimator, as in select: logistic, lda, knn or tree for classes; ridge, knn or tree for
-        numbers.
+        score: estimator, as in select: logistic or knn for classes; ridge or knn for numbers.
     scoring : NAME, default: accuracy; r2
         score: name of a scikit-learn score.
     """
@@ -346,7 +337,7 @@ def choose_kernel(
         hint = "Name their column with label, or their file with labels_from."
         raise ParameterError("criterion", problem=problem, hint=hint)
     if estimator is not None:
-        options["estimator"] = estimator_named(estimator, is_discrete(data), random_state)
+        options["estimator"] = estimator_named(estimator, is_discrete(data))
     choice = choose_kernel(data, **options)
     fit = {"kernel": repr(choice.best), "n_components": choice.n_components}
     fit = {name: value for name, value in fit.items() if value is not None}
