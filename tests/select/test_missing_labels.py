@@ -60,7 +60,6 @@ def files(tmp_path_factory):
     frame.assign(g=frame["g"].fillna("NA")).to_csv(folder / "r.csv", index=False)
     frame.to_excel(folder / "p.xlsx", index=False)
     frame.to_parquet(folder / "p.parquet")
-    frame.to_feather(folder / "p.feather")
     named = frame.set_index(pd.Index([f"s{i}" for i in range(60)], name="name"))
     named[["a", "b", "c"]].to_csv(folder / "data.csv")
     named[["g"]].to_csv(folder / "blank.csv")
@@ -88,7 +87,7 @@ def test_of_any_form():
 
 
 def test_of_columns_and_other_files(files):
-    for name in ["p.csv", "r.csv", "p.xlsx", "p.parquet", "p.feather"]:
+    for name in ["p.csv", "r.csv", "p.xlsx", "p.parquet"]:
         with pytest.warns(MissingValuesWarning, match=SAID):
             np.testing.assert_allclose(mutual_information(scan(files / name, label="g")).values, TRUE)
     for name in ["blank.csv", "fewer.csv"]:

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from gramian.errors import DataError
 from gramian.tables.columns import ColumnsInMemory, table_of_columns
-from gramian.tables.formats.parquet import ArrowSource
+from gramian.tables.formats.parquet import ParquetSource
 from gramian.tables.reading import ReadingOptions
 
 
@@ -139,6 +139,6 @@ def written(table):
 
 
 def read_parquet(file, name):
-    source = ArrowSource([file], name)
+    source = ParquetSource([file], name)
     (batch,) = source.batches(None)
     return batch, source.names

@@ -12,14 +12,14 @@ NAMES = [
 ]
 KINDS = (["01", "1", "2"] * len(NAMES))[: len(NAMES)]
 FRAME = pd.DataFrame({"id": NAMES, "a": np.arange(len(NAMES)) / 2, "b": 1.5, "kind": KINDS})
-SUFFIXES = ["csv", "xlsx", "parquet", "feather"]
+SUFFIXES = ["csv", "xlsx", "parquet"]
 
 
 def save(frame, path):
     if path.suffix in (".csv", ".xlsx"):
         (frame.to_csv if path.suffix == ".csv" else frame.to_excel)(path, index=False)
     else:
-        (frame.to_parquet if path.suffix == ".parquet" else frame.to_feather)(path)
+        frame.to_parquet(path)
     return path
 
 
@@ -103,10 +103,9 @@ def test_labels_that_differ_in_blanks_are_one_group_on_every_path(tmp_path):
     table = pd.DataFrame({"g": ["u", "u ", " v", "v", "u"], "a": [1.5, 2, 4, 5, 3], "b": [2.5, 3, 1, 2, 3]})
     table.to_csv(tmp_path / "x.csv", index=False)
     table.to_parquet(tmp_path / "x.parquet")
-    table.to_feather(tmp_path / "x.feather")
     table.to_excel(tmp_path / "x.xlsx", index=False)
     table[["a", "b"]].to_csv(tmp_path / "numbers.csv", index=False)
-    paths = [scan(tmp_path / f"x.{kind}", label="g") for kind in ("csv", "parquet", "feather", "xlsx")]
+    paths = [scan(tmp_path / f"x.{kind}", label="g") for kind in ("csv", "parquet", "xlsx")]
     paths += [
         scan(tmp_path / "numbers.csv", labels_from=f"{tmp_path / f'x.{kind}'}:g")
         for kind in ("csv", "parquet")

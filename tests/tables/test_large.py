@@ -12,7 +12,7 @@ import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import parquet
 
 from gramian import PCA, KernelPCA, PolynomialMap, scan
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, ParameterError
@@ -200,18 +200,16 @@ def test_wide_text_and_later_rows_are_refused_as_the_whole_is(tmp_path):
         scan(path).open(LIMIT)
 
 
-@pytest.mark.parametrize("kind", ["named", "decimal", "parquet", "arrow"])
+@pytest.mark.parametrize("kind", ["named", "decimal", "parquet"])
 @pytest.mark.walk
 def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
     n, d, calls = 64, 500, []
-    suffix = kind if kind in ("parquet", "arrow") else "csv"
+    suffix = "parquet" if kind == "parquet" else "csv"
     for rows in (n, 2 * n):
         frame = pandas.DataFrame(numbers(2 * n, d)[:rows], [f"r{i}" for i in range(rows)])
         frame.columns, path = [f"c{j}" for j in range(d)], tmp_path / f"{rows}.{suffix}"
         if kind == "parquet":
             frame.to_parquet(path, index=False, row_group_size=8)
-        elif kind == "arrow":
-            feather.write_feather(frame.reset_index(drop=True), path, chunksize=8)
         elif kind == "decimal":
             frame.to_csv(path, sep=";", decimal=",")
         else:
@@ -230,7 +228,7 @@ def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
     assert calls[1] - calls[0] < n * d
 
 
-@pytest.mark.parametrize("kind", ["parquet", "folder", "feather", "arrow"])
+@pytest.mark.parametrize("kind", ["parquet", "folder"])
 def test_columns_in_blocks_are_the_columns_as_a_whole(kind, tmp_path):
     X = numbers(N, 4)
     late = pa.array([None if i == N - 5 else x for i, x in enumerate(X[:, 1])])
@@ -242,17 +240,12 @@ def test_columns_in_blocks_are_the_columns_as_a_whole(kind, tmp_path):
     path = tmp_path / f"x.{kind}"
     if kind == "parquet":
         parquet.write_table(table, path, row_group_size=100)
-    elif kind == "folder":
+    else:
         path.mkdir()
         (path / "_SUCCESS").touch()
         for part in range(12):  # 10 after 9, and columns in any order
             piece = table.slice(part * 75, 75).select(table.column_names[:: -1 if part % 2 else 1])
             parquet.write_table(piece, path / f"part-{part}.parquet")
-    elif kind == "feather":
-        feather.write_feather(table, path, chunksize=100)
-    else:
-        with pa.ipc.new_file(str(path), table.schema) as file:
-            file.write_table(table)
     for options in (
         {"label": "kind", "missing": "mean"},
         {"label": "kind", "missing": "drop-rows", "rows": "-500:-10:3"},

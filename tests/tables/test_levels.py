@@ -50,10 +50,10 @@ def test_legends_have_categories_in_order():
     assert legend(pca.plot(X, hue=grades)) == ["3", "2", "1"]
 
 
-@pytest.mark.parametrize("kind", ["parquet", "feather", "polars"])
+@pytest.mark.parametrize("kind", ["parquet", "polars"])
 def test_files_of_types_keep_the_order_of_their_labels(kind, tmp_path):
     pytest.importorskip("matplotlib")
-    path = tmp_path / f"doses.{'feather' if kind == 'feather' else 'parquet'}"
+    path = tmp_path / "doses.parquet"
     dose = ordered()["series"]
     frame = pd.DataFrame(X, columns=list("abc")).assign(dose=dose, batch=["10", "9", "1"] * 4)
     if kind == "polars":

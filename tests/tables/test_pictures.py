@@ -196,13 +196,11 @@ def test_folders_in_natural_order_with_links_and_without_pictures(tmp_path):
     assert [picture.name for picture in result] == ["p2/b 9.png", "p2/b 10.PNG", "p10/Ünï 1.png"]
     assert notes == (f"1 other file was skipped in folder {tmp_path}: Thumbs.db",)
     assert read_pictures(result, "folder").values.shape == (3, 4, 3)
-    for place in ("all/own", "elsewhere/deep"):
-        (tmp_path / place).mkdir(parents=True)
-        (tmp_path / place / "1.png").write_bytes(encoded(grey()))
-    (tmp_path / "all" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "all" / "own").mkdir(parents=True)
+    (tmp_path / "all" / "own" / "1.png").write_bytes(encoded(grey()))
     (tmp_path / "all" / "again").symlink_to("own")
-    names = [picture.name for picture in pictures_in_folder(tmp_path / "all")[0]]
-    assert names == ["again/1.png", "linked/deep/1.png", "own/1.png"]
+    (tmp_path / "all" / "up").symlink_to(tmp_path)
+    assert [picture.name for picture in pictures_in_folder(tmp_path / "all")[0]] == ["own/1.png"]
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(DataError, match=r"holds no pictures and no other files\. Pictures are \.png"):
@@ -215,17 +213,6 @@ def test_folders_in_natural_order_with_links_and_without_pictures(tmp_path):
         pictures_in_folder(tmp_path / "gone")
     with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
         read_pictures(pictures_in_list([tmp_path / "gone.png"])[0], "list")
-
-
-@pytest.mark.parametrize("link", ["all/own/up", "elsewhere/back", "all/above"])
-def test_links_that_lead_in_a_circle_are_not_followed(tmp_path, link):
-    (tmp_path / "all" / "own").mkdir(parents=True)
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "all" / "linked").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / link).symlink_to(tmp_path if link == "all/above" else tmp_path / "all")
-    (tmp_path / "all" / "own" / "1.png").write_bytes(encoded(grey()))
-    names = [picture.name for picture in pictures_in_folder(tmp_path / "all")[0]]
-    assert names == ["own/1.png"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names of arbitrary bytes exist on POSIX only")

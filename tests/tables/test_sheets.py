@@ -5,12 +5,8 @@ import io
 import sys
 import zipfile
 
-import numpy as np
 import openpyxl
-import pandas as pd
-import pyarrow as pa
 import pytest
-from pyarrow import feather, ipc
 
 from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.tables.as_rows import as_rows
@@ -133,22 +129,3 @@ def test_open_document_sheets(tmp_path):
     open_document(path, [1], **many)
     with pytest.raises(MemoryLimitError, match="Save the sheet as CSV"):
         scan(path).read()
-
-
-def test_feather_and_arrow(tmp_path):
-    frame = pd.DataFrame({"x": [1, 2], "y": [2.5, np.nan]}, index=["a", "b"])
-    table = pa.Table.from_pandas(frame)
-    feather.write_feather(frame, tmp_path / "x.feather")
-    with ipc.new_file(str(tmp_path / "file.arrow"), table.schema) as writer:
-        writer.write(table)
-    with ipc.new_stream(str(tmp_path / "stream.arrow"), table.schema) as writer:
-        writer.write(table)
-    for name in ("x.feather", "file.arrow", "stream.arrow"):
-        result = scan(tmp_path / name, missing="drop-rows").read()
-        assert result.values.tolist() == [[1, 2.5]], name
-        assert result.row_names == ("a",)
-        data = (tmp_path / name).read_bytes()
-        for keep in (5, len(data) // 2):
-            (tmp_path / name).write_bytes(data[:keep])
-            with pytest.raises(FileError, match="it is truncated, damaged"):
-                scan(tmp_path / name).read()

@@ -102,12 +102,9 @@ def format_of(path: Path) -> formats.Format:
     if format is not None:
         return format
     suffix = formats.suffix_of(path)
-    if suffix in names.R_SUFFIXES:
-        raise FileError(f"{names.readable(str(path))} {names.R_DATA}")
     kind = f"of the kind {names.readable(suffix)}" if suffix else "without a suffix"
-    readable = f"Readable are {formats.READABLE}"
-    hint = names.CONVERTED.get(suffix, readable).format(names.readable(str(path)))
-    raise FileError(f"{names.readable(str(path))} is a file {kind}, which is not supported. {hint}.")
+    why = f"{names.readable(str(path))} is a file {kind}, which is not supported."
+    raise FileError(why, f"Readable are {formats.READABLE}.")
 
 
 def _may_be_text(sample: bytes) -> bool:

@@ -10,11 +10,6 @@ from pathlib import Path, PurePosixPath
 from gramian.errors import FileError
 
 METADATA = ("zarr.json", ".zarray", ".zgroup")  # of a Zarr store
-R_SUFFIXES, R_STARTS = (".rda", ".rdata", ".rds"), (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0")
-R_DATA = (
-    "holds objects of R, which only R reads. Write the table from R: "
-    'write.csv(x, "x.csv", row.names = FALSE) or arrow::write_parquet(x, "x.parquet").'
-)
 # How documents begin that may look like text.
 DOCUMENTS = {
     b"%pdf-": "a PDF document",
@@ -23,25 +18,6 @@ DOCUMENTS = {
     b"{\\rtf": "a text document",
 }
 COPY = "copy the table in it into a spreadsheet, and save that as .xlsx or .csv"
-# What reads formats of a field, by how their names end.
-_PLINK = "Convert it: plink2 --{} {{}} {}--make-bed --out NAME"
-_H5AD = "Write an .h5ad: scanpy.{}.write_h5ad('cells.h5ad')"
-CONVERTED = {
-    **dict.fromkeys((".vcf", ".vcf.gz"), _PLINK.format("vcf", "--max-alleles 2 ")),
-    ".bcf": _PLINK.format("bcf", "--max-alleles 2 "),
-    ".bgen": _PLINK.format("bgen", "ref-first "),
-    **dict.fromkeys((".bim", ".fam"), "Name the .bed file with it"),
-    **dict.fromkeys((".pgen", ".pvar", ".psam"), "Convert it: plink2 --pfile NAME --make-bed --out NAME"),
-    **dict.fromkeys((".gct", ".gct.gz"), "Save it without its first two lines as a .tsv"),
-    **dict.fromkeys(
-        (".nc", ".nc4"), "In Python: gramian.connect.xarray.pca(xarray.open_dataset({!r})[VARIABLE])"
-    ),
-    **dict.fromkeys((".mtx", ".mtx.gz"), _H5AD.format("read_10x_mtx(FOLDER)")),
-    ".loom": _H5AD.format("read_loom({!r})"),
-    **dict.fromkeys(
-        (".pdf", ".html", ".htm", ".docx", ".doc", ".rtf", ".pptx"), f"It is not a table: {COPY}"
-    ),
-}
 GENES = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|AT[1-5CM]G\d{5}.*|\w+_[asx]?_?at|ILMN_\d+|[NX][MR]_\d+.*|cg\d{7,8}"
 GENES += r"|(gene|otu|asv|probe|feature)[-_ ]?\d+"
 _ELEMENT = (

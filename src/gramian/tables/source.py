@@ -162,10 +162,8 @@ def _only(names: Sequence[str], look: Callable[[str], Header], source: str, use:
     if not fitting and len(names) == 1:
         return names[0]
     largest = max(fitting or names, key=lambda name: math.prod(look(name).shape))
-    choose = f"Choose one, as in {source}::{largest}, or save it in its own file."
-    counts = "matrix/barcodes" in names  # as Cell Ranger writes them
-    hint = f"Write an .h5ad: scanpy.read_10x_h5({source!r}).write_h5ad('cells.h5ad')." if counts else choose
-    raise DataError(f"{source} holds {_described(names, look)}. {hint}")
+    hint = f"Choose one, as in {source}::{largest}, or save it in its own file."
+    raise DataError(f"{source} holds {_described(names, look)}.", hint)
 
 
 def _described(names: Sequence[str], look: Callable[[str], Header]) -> str:

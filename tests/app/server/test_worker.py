@@ -79,12 +79,10 @@ def cases(folder):
         ("x.h5", b"\x89HDF\r\n"),
         ("x.h5ad", b"\x89HDF\r\n"),
         ("x.parquet", b"PAR1"),
-        ("x.feather", b"ARROW1"),
         ("x.xlsx", b"PK\3\4"),
         ("x.zip", b"PK\3\4"),
         ("x.png", b"\x89PNG"),
         ("x.bed", BED),
-        ("x.idx", b"\0\0\x08\1"),
         ("x.pkl", b"\x80\4"),
         ("empty.csv", b""),
     ):

@@ -154,7 +154,7 @@ def json_rows(file: IO[bytes], name: str = "") -> IO[bytes]:
             raise ValueError("they are no list")
         if all(isinstance(row, dict) for row in rows):
             frame = pd.DataFrame(rows)
-            frame.set_axis(frame.columns.map(str), axis=1).to_feather(stream)
+            frame.set_axis(frame.columns.map(str), axis=1).to_parquet(stream)
         else:
             values = np.array(rows)
             if values.dtype.kind == "O" and not any(isinstance(entry, str) for entry in values.flat):

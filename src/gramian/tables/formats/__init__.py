@@ -78,7 +78,6 @@ _BOOK, _IN_BOOK = (*_ZIP, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), r"^xl/workbook\.
 _BOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 # Text may begin with BM or P5 as well, but a bitmap has four zero bytes after its length.
 _BITMAP = rb"(?s)RIFF.{4}WEBP|BM.{4}\0\0\0\0|P[1-6][\r\n]"
-_IDX = rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]"  # named as those of MNIST are: train-images-idx3-ubyte.gz
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
 
 TEXT = Format("text", (".csv", ".tsv", ".txt", ".dat", ".data"), marks=True, in_blocks=True, packed=True)
@@ -92,7 +91,6 @@ FORMATS = (
     TEXT,
     Format("excel", _BOOKS, _BOOK, b"", "sheets", _IN_BOOK, keyed=True, marks=True),
     PARQUET,
-    Format("arrow", (".feather", ".arrow"), (b"ARROW1",), module="parquet", in_blocks=True),
     Format("npy", (".npy",), (b"\x93NUMPY",), module="arrays", in_blocks=True),
     Format("npz", (".npz",), _ZIP, b"", "arrays", r"\.npy$", keyed=True, in_blocks=True),
     Format("mat", (".mat",), (b"MATLAB ",), module="hdf5", keyed=True),
@@ -100,7 +98,6 @@ FORMATS = (
     Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
     ZARR,
     Format("bed", (".bed",), in_blocks=True, listed=".bed (PLINK)"),
-    Format("idx", (".idx",), (), _IDX, "arrays", packed=True, named=r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$"),
     PICTURE,
     FOLDER,
     Format("zip", (".zip",), _ZIP, module="pictures", in_blocks=True, listed="a .zip of them"),

@@ -1,4 +1,4 @@
-"""Parquet, Feather and Arrow files as columns in batches."""
+"""Parquet files as columns in batches."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-from pyarrow import ipc, parquet
+from pyarrow import parquet
 
-from gramian.core.checks import listed, slices
+from gramian.core.checks import listed
 from gramian.core.progress import report, track
 from gramian.errors import DataError
 from gramian.tables.columns import ColumnSource, decoded, first_free
@@ -31,21 +31,20 @@ def open_parquet(opened: Opened, key: str | None) -> ColumnSource:
     """Return the columns of a file, or of the files of a folder, one below the other."""
     path = opened.path
     files = parquet_files(path) if path is not None and path.is_dir() else [path or opened.file]
-    return ArrowSource(files, opened.name)
+    return ParquetSource(files, opened.name)
 
 
-class ArrowSource(ColumnSource):
+class ParquetSource(ColumnSource):
     """The columns of files that have types.
 
     Parameters
     ----------
     files : sequence of Path or binary file
     source : str
-    is_parquet : bool
     """
 
-    def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool = True) -> None:
-        self.source, self._files, self._parquet = source, files, is_parquet
+    def __init__(self, files: Sequence[Path | IO[bytes]], source: str) -> None:
+        self.source, self._files = source, files
         self.path = files[0] if isinstance(files[0], Path) else None
         every = [self._names_in(file) for file in files]
         for file, names in zip(files, every, strict=True):
@@ -79,8 +78,8 @@ class ArrowSource(ColumnSource):
                 yield [decoded(table[name]) if name in used else nothing for name in names]
 
     def _names_in(self, file: Path | IO[bytes]) -> tuple[str, ...]:
-        with opened_columns(file, self._parquet, self.source) as opened:
-            schema = opened.schema_arrow if self._parquet else opened.schema
+        with opened_columns(file, self.source) as opened:
+            schema = opened.schema_arrow
             if not schema.names or len(set(schema.names)) < len(schema.names):
                 what = "columns of the same name" if schema.names else "no columns"
                 raise DataError(f"{self.source} has {what}. Give each column of numbers a name of its own.")
@@ -89,23 +88,12 @@ class ArrowSource(ColumnSource):
         return tuple(sorted(schema.names, key=lambda name: name not in index))
 
     def _tables(self, file: Path | IO[bytes], rows: int, names: list[str]) -> Iterator[Any]:
-        with opened_columns(file, self._parquet, self.source) as opened:
-            if self._parquet:
-                done, total = 0, opened.metadata.num_rows
-                for batch in opened.iter_batches(rows, columns=names, use_threads=False):
-                    done += batch.num_rows
-                    report(f"{done:,} of {total:,} rows", f"row of {self.source}", done, total)
-                    yield pa.Table.from_batches([batch])
-                return
-            few: list[Any] = []  # small batches are read together
-            for batch in _record_batches(opened):
-                for chunk in slices(batch.num_rows, rows):
-                    few.append(batch.slice(chunk.start, chunk.stop - chunk.start))
-                    if sum(each.num_rows for each in few) >= rows:
-                        yield pa.Table.from_batches(few)
-                        few = []
-            if few:
-                yield pa.Table.from_batches(few)
+        with opened_columns(file, self.source) as opened:
+            done, total = 0, opened.metadata.num_rows
+            for batch in opened.iter_batches(rows, columns=names, use_threads=False):
+                done += batch.num_rows
+                report(f"{done:,} of {total:,} rows", f"row of {self.source}", done, total)
+                yield pa.Table.from_batches([batch])
 
 
 def require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
@@ -122,8 +110,8 @@ def require_same(expected: Sequence[str], names: Sequence[str], path: Path, firs
 
 
 @contextmanager
-def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str = "") -> Iterator[Any]:
-    """Open a Parquet file, or an Arrow file, to read part after part.
+def opened_columns(file: Path | IO[bytes], source: str) -> Iterator[Any]:
+    """Open a file to read part after part.
 
     Raises
     ------
@@ -131,23 +119,9 @@ def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str 
         If it is truncated or damaged, also on a later read.
     """
     with damage(str(file) if isinstance(file, Path) else source), ExitStack() as stack:
-        opened: Any = file
-        if isinstance(file, Path):  # mapped, one batch of a file may be larger than memory
-            opened = stack.enter_context(file.open("rb") if is_parquet else pa.memory_map(str(file)))
+        opened = stack.enter_context(file.open("rb")) if isinstance(file, Path) else file
         opened.seek(0)
-        yield parquet.ParquetFile(opened) if is_parquet else _opened_arrow(opened)
-
-
-def _opened_arrow(file: Any) -> Any:
-    whole = file.read(6) == b"ARROW1"
-    file.seek(0)
-    return (ipc.open_file if whole else ipc.open_stream)(file)
-
-
-def _record_batches(file: Any) -> Iterator[Any]:
-    if hasattr(file, "get_batch"):
-        return (file.get_batch(index) for index in range(file.num_record_batches))
-    return iter(file)
+        yield parquet.ParquetFile(opened)
 
 
 def _pandas_index(schema: Any) -> tuple[str, ...]:
@@ -156,11 +130,3 @@ def _pandas_index(schema: Any) -> tuple[str, ...]:
         return tuple(name for name in index if isinstance(name, str))
     except (KeyError, RecursionError, TypeError, ValueError):
         return ()
-
-
-# ----------------------------------------------- Feather and Arrow files
-
-
-def open_arrow(opened: Opened, key: str | None) -> ColumnSource:
-    """Return the columns of a file."""
-    return ArrowSource([opened.path or opened.file], opened.name, is_parquet=False)

@@ -197,9 +197,9 @@ _CHUNK = 4096
 
 
 def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]]:
-    """Find the pictures in a folder and those below it or linked from it, in natural order of their paths.
+    """Find the pictures in a folder and those below it, in natural order of their paths.
 
-    A link that leads back to a folder that it is in is not followed.
+    Links to folders are not followed.
 
     Returns
     -------
@@ -219,17 +219,11 @@ def pictures_in_folder(folder: Path) -> tuple[list[PictureFile], tuple[str, ...]
         raise FileError(f"{readable(error.filename)} cannot be listed: {error.strerror}.") from error
 
     names = []
-    for parent, folders, files in os.walk(folder, onerror=on_error, followlinks=True):
+    for parent, _, files in os.walk(folder, onerror=on_error):
         inside = Path(parent).relative_to(folder)
-        folders[:] = [name for name in folders if not _leads_back(folder, inside / name)]
         names += [(inside / name).as_posix() for name in files]
     picture_names, notes = _only_pictures(names, f"folder {readable(str(folder))}")
     return [PictureFile(name, partial(open_regular, folder / name, name)) for name in picture_names], notes
-
-
-def _leads_back(folder: Path, link: Path) -> bool:
-    target = (folder / link).resolve()
-    return any((folder / above).resolve().is_relative_to(target) for above in link.parents)
 
 
 def pictures_in_list(paths: Sequence[Path]) -> tuple[list[PictureFile], tuple[str, ...]]:

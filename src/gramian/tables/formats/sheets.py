@@ -6,18 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from datetime import datetime, time
 from functools import reduce
 from itertools import chain, islice
 from typing import Any
-from xml.etree import ElementTree
 from zipfile import ZipFile, is_zipfile
 
 import pyarrow as pa
 
 from gramian.core.arrays import require_memory
-from gramian.core.checks import counted, listed
+from gramian.core.checks import listed
 from gramian.errors import DataError, ParameterError, needs
 from gramian.tables import layout
 from gramian.tables.columns import ColumnSource
@@ -26,7 +24,6 @@ from gramian.tables.source import Opened, damage
 from gramian.tables.table import Expected
 
 LOOK = 200  # rows that show whether a sheet has a table
-WITHOUT_VALUE = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")  # a formula
 WHOLE = 1e16  # a whole number below it is written in all digits
 TIMES, CELL = 5, 48  # memory as a multiple of the unpacked file, and bytes of a cell
 REFERENCE = re.compile(rb"""<(?:\w+:)?c\b[^>]*?\br=["']([A-Za-z]{1,3})(\d{1,7})""")
@@ -78,9 +75,6 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
     first = key is None and len(names) > 1
     note = f"sheet {chosen!r} was read, the largest table of {listed(names)}; another can be chosen"
     notes: tuple[str, ...] = (note,) if first else ()
-    if without := 0 if packed is None else _without_value(packed, chosen):
-        have = counted(without, "formula has", "formulas have")
-        notes += (f"{have} no stored value and count as missing: open and save the file in a spreadsheet",)
     names = [chosen, *(name for name in names if name != chosen)]
     return SheetSource(texts, f"{source}::{chosen}" if first else source, notes, (*names,))
 
@@ -172,19 +166,6 @@ def _spread(content: bytes) -> int:
 
 def _column(letters: bytes) -> int:
     return reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
-
-
-def _without_value(packed: ZipFile, name: str) -> int:
-    """Return how many formulas of a sheet have no stored value."""
-    with suppress(KeyError, ElementTree.ParseError):
-        links = ElementTree.fromstring(packed.read("xl/_rels/workbook.xml.rels"))
-        targets = {link.get("Id"): str(link.get("Target")) for link in links}
-        for sheet in ElementTree.fromstring(packed.read("xl/workbook.xml")).iter():
-            if sheet.get("name") == name and sheet.tag.endswith("}sheet"):
-                ids = [value for key, value in sheet.attrib.items() if key.endswith("}id")]
-                path = targets[ids[0]].removeprefix("/xl/")
-                return len(WITHOUT_VALUE.findall(packed.read(f"xl/{path}")))
-    return 0
 
 
 def _cut(row: Sequence[Any]) -> list[Any]:

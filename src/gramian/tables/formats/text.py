@@ -25,7 +25,7 @@ from gramian.errors import DataError, FileError
 from gramian.tables import layout
 from gramian.tables.cells import MISSING_TOKENS
 from gramian.tables.columns import ColumnSource
-from gramian.tables.names import R_DATA, R_STARTS, refuse_document
+from gramian.tables.names import refuse_document
 from gramian.tables.reading import NO_OPTIONS, ReadingOptions
 from gramian.tables.source import GZIP, Opened, expanded
 from gramian.tables.strings import QUOTED, as_written
@@ -150,8 +150,6 @@ class TextFile:
                 break
         refuse_document(sample, self.source)
         if b"\0" in sample:
-            if sample.startswith(R_STARTS):
-                raise FileError(f"{self.source} {R_DATA}")
             why = f"{self.source} is neither text nor a file of another known kind: bytes of it are 0."
             raise FileError(why, "Save the table as CSV, in UTF-8.")
         # A letter of several bytes may have been cut.
