@@ -129,8 +129,6 @@ def test_damaged_files_and_matrices_that_lack_something(tmp_path):
         scan(path, label="knd").read()
     with pytest.raises(ParameterError, match=r"has no such column\. Did you mean"):
         scan(path, drop="gene9").read()
-    with pytest.raises(ParameterError, match="with transpose names a row, but labels of"):
-        scan(path, label="kind", transpose=True).read()
     write_h5(path, X=X)
     with pytest.raises(FileError, match="cannot be read: it is truncated, damaged or protected, or"):
         scan(path).read()

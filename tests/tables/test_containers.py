@@ -288,21 +288,3 @@ def test_a_sparse_npz_is_sparse_rows_of_a_possible_size(tmp_path):
     ):
         with pytest.raises(MemoryLimitError, match="is a sparse matrix of 300 x 1,000,000,000,000: a"):
             model.fit(data)
-
-
-def test_a_large_sparse_npz_is_unpacked_and_read_block_by_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.tables.formats.arrays.UNPACKED", 50_000)
-    X = counts()
-    path = tmp_path / "x.npz"
-    sparse.save_npz(path, X)
-    rows = as_rows(scan(path, rows="100:"), limit=12_000_000)
-    assert not rows.free_to_revisit
-    assert (rows.block(slice(40, 90)).values != X[140:190]).nnz == 0
-    assert "unpacked to a temporary file" in rows.table.notes[0]
-    model = PCA(3, random_state=0, memory_limit="100MB").fit(rows)
-    agree(model, PCA(3, random_state=0).fit(X[100:].toarray().astype("f8")))
-    sparse.save_npz(path, X.tocsc())
-    with pytest.raises(MemoryLimitError, match="holds a sparse matrix in CSC format, so reading rows"):
-        as_rows(path, limit=12_000_000)
-    np.savez(path, X=np.eye(3))
-    assert as_rows(path, limit=60).shape == (3, 3)

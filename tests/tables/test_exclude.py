@@ -101,14 +101,13 @@ def test_labels_of_another_file_are_joined_before(people):
 
 def test_transposed_tables_arrays_and_pictures(tmp_path):
     path = tmp_path / "g.csv"
-    path.write_text("gene,s1,s2,s3,s4\nclass,A,B,A,B\ng1,1,2,3,4\ng2,4,3,0,1\n")
+    path.write_text("gene,s1,s2,s3,s4\ng1,1,2,3,4\ng2,4,3,0,1\n")
     for entries, left in (
         ("s2", ("s1", "s3", "s4")),
         ("0", ("s2", "s3", "s4")),
-        ("class=A", ("s2", "s4")),
         ("g2=0,g1=4", ("s1", "s2")),
     ):
-        assert scan(path, transpose=True, label="class", exclude=entries).read().row_names == left
+        assert scan(path, transpose=True, exclude=entries).read().row_names == left
     X = np.arange(24.0).reshape(8, 3)
     X[:, 2] %= 2
     np.save(tmp_path / "x.npy", X)

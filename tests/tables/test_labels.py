@@ -1,9 +1,8 @@
-"""Labels: of a row of a table that is transposed, and from another file, by name or by order."""
+"""Labels from another file, by name or by order."""
 
 import io
 
 import numpy as np
-import pandas as pd
 import pytest
 from PIL import Image
 
@@ -22,40 +21,13 @@ def write(tmp_path):
     return written
 
 
-def test_a_row_of_text_labels_the_columns_of_a_transposed_table(write):
-    table = scan(write("x.csv", GENES), transpose=True, label="class").read()
-    assert table.values.tolist() == [[1.5, 4], [2, 5], [3, 6]]
-    assert (table.row_names, table.feature_names) == (("s1", "s2", "s3"), ("g1", "g2"))
-    assert (table.labels.tolist(), table.label_name) == (["A", "B", "A"], "class")
-    for text, options, features, labels in [
-        ("gene,s1,s2\ng1,1.5,2\ng2,,5\nclass,0,1\n", {"missing": "mean"}, ("g1", "g2"), [0, 1]),
-        ("gene,s1,s2\ng1,1.5,2\nt,0.5,1\ng2,4,5\n", {}, ("g1", "g2"), [0.5, 1]),
-        ("class,A,B\ng1,1,2\ng2,4,5\n", {"label": "class"}, ("g1", "g2"), ["A", "B"]),
-        (GENES, {"columns": "s3,s2", "label": "class"}, ("g1", "g2"), ["A", "B"]),
-        ("gene,s1,s2\nclass,A,B\nbatch,u,v\ng1,1,2\ng2,3,4\n", {"rows": "1:"}, ("g1", "g2"), ["A", "B"]),
-        ("n,gene,s1,s2\n1,g1,1,2\n2,class,A,B\n", {"id": "gene", "drop": "n"}, ("g1",), ["A", "B"]),
-        ("class A B\ng1 1,5 2\ng2 2,25 3\n", {}, ("g1", "g2"), ["A", "B"]),
-        ("gene,s1,s2\nclass,A,B\ng1,NA,2\ng2, NA,4\n", {"drop": "s1"}, ("g1", "g2"), ["B"]),
-    ]:  # fmt: skip
-        label = options.pop("label", "t" if "\nt," in text else "class")
-        table = scan(write("x.csv", text), transpose=True, label=label, **options).read()
-        assert table.feature_names == features, text
-        assert table.labels.tolist() == labels, text
-
-
-def test_a_row_of_numbers_labels_columns_if_it_is_there(tmp_path, write):
-    frame = pd.DataFrame({"s1": [0.5, 1], "s2": [2.5, 0]}, index=["g", "class"])
-    frame.to_parquet(tmp_path / "x.parquet")
-    table = scan(tmp_path / "x.parquet", transpose=True, label="class").read()
-    assert (table.values.tolist(), table.labels.tolist()) == ([[0.5], [2.5]], [1, 0])
-    assert table.labels.dtype.kind == "i"
-    with pytest.raises(ParameterError, match="with transpose names a row, but"):
-        scan(write("x.csv", GENES), transpose=True, label="clas").read()
-    with pytest.raises(DataError, match=r"\. Add at least one row of numbers\."):
-        scan(write("one.csv", "gene,s1,s2\nclass,A,B\n"), transpose=True, label="class").read()
-    np.save(tmp_path / "x.npy", np.eye(3))
-    with pytest.raises(ParameterError, match="with transpose names a row, but rows of"):
-        scan(tmp_path / "x.npy", transpose=True, label="0").read()
+def test_a_label_names_no_row_of_a_table_that_is_transposed(write):
+    text = "gene,s1,s2,s3\ng1,1.5,2,3\ng2,4,5,6\n"
+    with pytest.raises(ParameterError, match=r"which is a row after transpose\. Give labels"):
+        scan(write("x.csv", text), transpose=True, label="g1")
+    kinds = write("kinds.csv", "sample,class\ns1,A\ns2,B\ns3,A\n")
+    table = scan(write("x.csv", text), transpose=True, labels_from=f"{kinds}:class").read()
+    assert (table.row_names, table.labels.tolist()) == (("s1", "s2", "s3"), ["A", "B", "A"])
 
 
 def test_labels_go_to_rows_of_their_name(write):

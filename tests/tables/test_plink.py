@@ -1,4 +1,4 @@
-"""Genotypes of PLINK: read whole and block by block, with means for missing calls."""
+"""Genotypes of PLINK: their names, means for missing calls, and other cohorts."""
 
 import sys
 
@@ -9,11 +9,8 @@ from bed_reader import to_bed
 
 import gramian
 from gramian import PCA, scan
-from gramian.errors import DataError, FileError, MissingExtraError, MissingValuesWarning, ParameterError
-from gramian.models.inputs import expected_columns
+from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.tables.as_rows import as_rows
-
-LIMIT = 6_000_000
 
 
 def genotypes(n=500, d=4000, seed=0):
@@ -40,14 +37,11 @@ def filled(X, means):
     return np.where(np.isnan(X), means, X)
 
 
-@pytest.mark.parametrize("limit", [LIMIT, "4GB"])
 @pytest.mark.walk
-def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.tables.formats.bed.BAND_BYTES", 500 * 300)
+def test_structure_is_found_as_from_the_definition(tmp_path):
     X = genotypes()
     path = saved(tmp_path / "x.bed", X)
-    rows = as_rows(path, limit=40 * LIMIT if limit != LIMIT else LIMIT, check_finite=False)
-    assert rows.free_to_revisit != (limit == LIMIT)
+    rows = as_rows(path, check_finite=False)
     assert rows.row_names[2] == "person2"
     assert rows.feature_names[3] == "rs3"
     assert any("allele 1 (A1" in note for note in rows.table.notes)
@@ -76,7 +70,6 @@ def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch)
     model.save(tmp_path / "m.gramian")
     model = gramian.load(tmp_path / "m.gramian")
     scores = (filled(new, means) - means) / divisor @ model.components_.T
-    model.memory_limit = 1_000_000 if limit == LIMIT else None
     near = 2e-4 * np.abs(scores).max()
     by_means = model.transform(scan(tmp_path / "new.bed", missing="mean"))
     assert np.abs(by_means - scores).max() < near
@@ -96,11 +89,10 @@ def test_people_and_variants_by_name_place_and_part(tmp_path):
     assert np.array_equal(table.values, part[~np.isnan(part).any(axis=1)])
     X = genotypes()
     path = saved(path, X)
-    rows = as_rows(scan(path, rows="10:300", drop="rs5"), limit=2_000_000)
-    assert not rows.free_to_revisit
+    rows = as_rows(scan(path, rows="10:300", drop="rs5"))
     exact = np.delete(filled(X[10:300], np.nanmean(X[10:300], axis=0)), 5, axis=1)
     assert np.allclose(rows.block(slice(100, 120)).values, exact[100:120])
-    with pytest.raises(ParameterError, match=r"which already names its rows\. Leave out id and label\."):
+    with pytest.raises(ParameterError, match=r"which already names its rows\. Leave it out\."):
         scan(path, id="rs1").read()
     X = genotypes(6, 50)
     path = saved(tmp_path / "x.bed", X)
@@ -116,16 +108,15 @@ def test_people_and_variants_by_name_place_and_part(tmp_path):
     assert scan(tmp_path / "x.bed").read().feature_names == ("rs1", "1:20", "2:30", "rs4")
 
 
-@pytest.mark.parametrize("limit", [None, LIMIT])
-def test_variants_without_any_call_are_left_out_and_named(limit, tmp_path):
-    X = genotypes(60, 45) if limit is None else genotypes()
+def test_variants_without_any_call_are_left_out_and_named(tmp_path):
+    X = genotypes(60, 45)
     X[np.random.default_rng(0).random(X.shape) < 0.02] = np.nan
     gone = [3, 17, 40]
     X[:, gone] = np.nan
     saved(tmp_path / "x.bed", X)
     there = np.delete(X, gone, axis=1)
     note = "3 variants without any call were left out: 'rs3', 'rs17', 'rs40'"
-    table = as_rows(tmp_path / "x.bed", limit=limit).table
+    table = as_rows(tmp_path / "x.bed").table
     assert note in table.notes
     assert table.feature_names == tuple(f"rs{place}" for place in range(X.shape[1]) if place not in gone)
     assert np.allclose(np.asarray(table.values[:]), filled(there, np.nanmean(there, axis=0)), atol=1e-6)
@@ -134,13 +125,12 @@ def test_variants_without_any_call_are_left_out_and_named(limit, tmp_path):
     # The variant is known in a second cohort, and has no part in the model.
     saved(tmp_path / "y.bed", genotypes(20, X.shape[1], seed=1))
     assert np.isfinite(model.transform(tmp_path / "y.bed")).all()
-    if limit is None:
-        scanned = scan(tmp_path / "x.bed", missing="em").read()
-        assert note in scanned.notes
-        assert PCA(2, missing="em").fit(scanned).n_features_in_ == 42
-        saved(tmp_path / "x.bed", np.full_like(X, np.nan))
-        with pytest.raises(DataError, match="needs a value in every column"):
-            scan(tmp_path / "x.bed").read()
+    scanned = scan(tmp_path / "x.bed", missing="em").read()
+    assert note in scanned.notes
+    assert PCA(2, missing="em").fit(scanned).n_features_in_ == 42
+    saved(tmp_path / "x.bed", np.full_like(X, np.nan))
+    with pytest.raises(DataError, match="needs a value in every column"):
+        scan(tmp_path / "x.bed").read()
 
 
 def test_spaces_in_the_files_beside_it_and_damage_of_each(tmp_path):
@@ -190,85 +180,42 @@ def test_what_is_not_there_is_named(tmp_path, monkeypatch):
         as_rows(tmp_path / "y.bed")
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    for limit in (2_000_000, None):
-        with pytest.raises(DataError, match=r"has 100,001 bytes, but the 200 lines of its \.fam file and"):
-            as_rows(path, limit=limit)
+    with pytest.raises(DataError, match=r"has 100,001 bytes, but the 200 lines of its \.fam file and"):
+        as_rows(path)
     monkeypatch.setitem(sys.modules, "bed_reader", None)
     with pytest.raises(MissingExtraError, match=r"s \.bed files needs bed-reader, which is not installed\."):
         as_rows(path)
 
 
-def cohorts(folder):
-    """Write x.bed, and the same people as new.bed with swapped, ambiguous, absent and other variants."""
-    X = genotypes(60, 40)
-    names, ones, others = [f"rs{i}" for i in range(40)], np.full(40, "A"), np.full(40, "G")
-    others[7] = "T"
-    to_bed(folder / "x.bed", X, properties={"sid": names, "allele_1": ones, "allele_2": others})
-    Y, swapped = X.copy(), [5, 7, 9]
-    Y[:, swapped] = 2 - Y[:, swapped]
-    ones[swapped], others[swapped] = others[swapped], ones[swapped]
-    order = np.random.default_rng(1).permutation(39)  # rs39 is absent
-    properties = {"sid": [names[i] for i in order], "allele_1": ones[order], "allele_2": others[order]}
-    to_bed(folder / "new.bed", Y[:, order], properties=properties)
-    return X
+def test_another_cohort_counts_the_same_alleles(tmp_path):
+    X, names = genotypes(60, 40), [f"rs{i}" for i in range(40)]
 
+    def write(values, one, other, name="y.bed", count=40):
+        properties = {"sid": names[:count], "allele_1": [one] * count, "allele_2": [other] * count}
+        to_bed(tmp_path / name, values[:, :count].copy(), properties=properties)
+        return tmp_path / name
 
-@pytest.mark.parametrize("limit", [None, 8_000])
-def test_a_cohort_that_counts_other_alleles_is_mapped_alike(limit, tmp_path):
-    X = cohorts(tmp_path)
-    PCA(2, random_state=0).fit(tmp_path / "x.bed").save(tmp_path / "m.gramian")
-    model = gramian.load(tmp_path / "m.gramian").set_params(memory_limit=limit)
+    PCA(2).fit(write(X, "A", "G", "x.bed")).save(tmp_path / "m.gramian")
+    model = gramian.load(tmp_path / "m.gramian")
     assert model.counted_alleles_[5] == "A"
-    with pytest.raises(DataError, match=r", which the model was fitted on\. Expected: rs0, rs1, rs2,"):
-        model.transform(scan(tmp_path / "new.bed", unmatched="error"))
-    # What is left out is missing, and predicted from the other variants.
-    holed = X.copy()
-    holed[:, [7, 39]] = np.nan
-    expected = model.transform(pd.DataFrame(holed, columns=model.feature_names_in_))
-    new = scan(tmp_path / "new.bed", unmatched="leave-out")
-    assert np.allclose(model.transform(new), expected, rtol=0, atol=1e-3)
-    said = r"new.bed: 1 variant of unclear .* of 40: 'rs7'; 1 absent variant counts as missing, of 40: 'rs39'"
-    with pytest.warns(MissingValuesWarning, match=said):
-        quality = model.projection_quality(tmp_path / "new.bed")
-    assert np.allclose(quality.scores, expected, rtol=0, atol=1e-3)
-    assert np.allclose(quality.observed, 1 - np.isnan(holed).mean(axis=1))
-    assert (quality.standard_errors > 0).all()
-    means = np.asarray(model.column_means_)
-    filled_in = filled(holed, means) - means
-    by_means = model.transform(scan(tmp_path / "new.bed", unmatched="leave-out", missing="mean"))
-    assert np.allclose(by_means, filled_in @ model.components_.T, rtol=0, atol=1e-3)
-
-
-def test_what_was_exchanged_and_left_out_is_noted(tmp_path):
-    X = cohorts(tmp_path)
-    model = PCA(2).fit(tmp_path / "x.bed")
-    table = scan(tmp_path / "new.bed", unmatched="leave-out").read(expected_columns(model))
-    notes = " | ".join(table.notes)
-    assert "2 variants count the other allele and became 2 - x: 'rs5', 'rs9'" in notes
-    assert "1 variant of unclear allele counts as missing" in notes
-    assert "1 absent variant counts as missing" in notes
-    assert np.array_equal(table.values[:, :7], X[:, :7], equal_nan=True)
-    with pytest.raises(ParameterError, match=r"applies to genotypes \(\.bed\) that a fitted model maps\."):
-        PCA(2).fit(scan(tmp_path / "x.bed", unmatched="leave-out"))
-    # A batch of a stream is exchanged as well.
-    names = [f"rs{i}" for i in range(40)]
-
-    def write(values, one, other):
-        properties = {"sid": names, "allele_1": [one] * 40, "allele_2": [other] * 40}
-        to_bed(tmp_path / "y.bed", values, properties=properties)
-        return tmp_path / "y.bed"
-
-    twice = PCA(2).partial_fit(tmp_path / "x.bed").partial_fit(write(2 - X, "G", "A"))
-    assert np.allclose(twice.mean_, model.mean_, rtol=0, atol=1e-5)
-    # Unknown alleles: as they are, unless the other one is that which the model counts.
     scores = model.transform(tmp_path / "x.bed")
-    for one, other, values in (("0", "G", X), ("0", "0", X), ("0", "A", 2 - X)):
-        assert np.allclose(model.transform(write(values, one, other)), scores, rtol=0, atol=1e-4)
-    for one, other in (("T", "A"), ("C", "G")):
-        with pytest.raises(DataError, match=r", fitted A\) and 32 more\. \(A/T and C/G read the same on"):
-            model.transform(scan(write(X, one, other), unmatched="error"))
-    # No variant of the model is there.
-    to_bed(tmp_path / "y.bed", X[:, :3].copy(), properties={"sid": ["a", "b", "c"]})
-    with pytest.raises(DataError, match="and 32 more, whi"):
-        model.transform(tmp_path / "y.bed")
+    # Unknown alleles: as they are, unless the other one is that which the model counts.
+    for one, other in (("A", "T"), ("0", "G"), ("0", "0")):
+        assert np.allclose(model.transform(write(X, one, other)), scores, rtol=0, atol=1e-4)
+    many = r"y\.bed: 40 variants count another allele than the fitted data: 'rs0' \({}, fitted A\),"
+    for one, other in (("G", "A"), ("T", "A"), ("C", "G"), ("0", "A")):
+        with pytest.raises(DataError, match=many.format(f"{one}/{other}")):
+            model.transform(write(X, one, other))
+    with pytest.raises(DataError, match="another allele than the fitted data"):
+        PCA(2).partial_fit(tmp_path / "x.bed").partial_fit(write(2 - X, "G", "A"))
+    with pytest.raises(DataError, match=r"lack 'rs38', 'rs39', which the model was fitted on"):
+        model.transform(write(X, "A", "G", count=38))
     assert not hasattr(model.fit(np.nan_to_num(X)), "counted_alleles_")
+
+
+def test_genotypes_that_do_not_fit_into_memory(tmp_path, monkeypatch):
+    path = saved(tmp_path / "x.bed", genotypes(200, 4000))
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1 MB")
+    with pytest.raises(MemoryLimitError, match=r"holds 200 x 4000 float32, which takes 3\.2 MB, and 1 MB of"):
+        scan(path).read()
+    assert scan(path, rows=":50").read().values.shape == (50, 4000)

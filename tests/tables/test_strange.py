@@ -432,20 +432,12 @@ def test_where_tables_begin():
     assert (list(layout.names), layout.plain) == (names, True)
 
 
-def test_a_header_that_goes_on_in_the_first_row_is_advised_and_no_mark():
+def test_a_header_that_goes_on_in_the_first_row_is_named():
     text = "gene,s1,s2\nclass,A,B\ng1,1.5,2\ng2,3,4\n"
     with pytest.raises(DataError, match="standard input has 2 columns that hold no numbers:") as caught:
         read_text(text)
-    assert "Read it with header=2." in str(caught.value)
+    assert "'s1' ('A' in row 0)" in str(caught.value)
     assert read_text(text, header=2).values.tolist() == [[1.5, 2], [3, 4]]
-    assert read_text(text, transpose=True, label="class").labels.tolist() == ["A", "B"]
-    rows = "".join(f"{row},{row}\n" for row in range(20))
-    with pytest.raises(DataError, match="standard input has") as caught:
-        read_text(f"x,y\nlength,2\n{rows}")
-    assert "na_values" not in str(caught.value)
-    with pytest.raises(DataError, match="standard input has 1 column that holds no numbers:") as caught:
-        read_text(f"x,y\n{rows}missing,2\n{rows}")
-    assert 'na_values=["missing"]' in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["penguins", *sorted(path.name for path in STRANGE.iterdir())])
@@ -498,7 +490,7 @@ def test_slips_in_columns_of_numbers_are_named_and_read_as_meant():
     missing = read("slips.csv", missing="em", slips="missing", na_values="8-9").values
     assert np.isnan(missing).sum() == 6
     with pytest.raises(
-        DataError, match=r"'7,9' in row 6, most likely 7\.9.*na_values=\[\"8-9\"\].*slips=\"read\""
+        DataError, match=r"'7,9' in row 6, most likely 7\.9.*Do as gramian\.propose suggests, or"
     ):
         read("slips.csv")
 
@@ -507,7 +499,7 @@ def test_a_slip_below_the_first_rows_is_read_and_codes_are_no_slips():
     rows = "".join(f"{i},{i % 7}.5\n" for i in range(200_000))
     text = f"x,y\n{rows}1,O.5\n"
     assert scan(io.BytesIO(text.encode()), slips="read").open(1 << 20).values[200_000:][0, 1] == 0.5
-    with pytest.raises(DataError, match=r"'O\.5' in row 200000, most likely 0\.5.*slips=\"read\""):
+    with pytest.raises(DataError, match=r"'O\.5' in row 200000, most likely 0\.5\)\. Do as gramian"):
         scan(io.BytesIO(text.encode())).open(1 << 20)
     codes = "".join(f"{i}{'a' if i % 4 else ''},{i}\n" for i in range(40))
     assert "slips" not in propose(scan(io.BytesIO(f"house,x\n{codes}".encode()))).reading

@@ -66,7 +66,7 @@ def test_numbers_with_commas_and_missing_tokens():
     np.testing.assert_array_equal(table.values, [[np.nan, 2], [np.nan, 3]])
     assert table.row_names == ("a", "-")
     for more in ("", ",5"):
-        with pytest.raises(DataError, match=r"x\.csv has 2 columns that hold no numbers:"):
+        with pytest.raises(DataError, match=r"x\.csv has (no numeric|2) columns"):
             read(
                 f"x,y{more and ',z'}\n"
                 + "".join(f"{row}{more}\n" for row in ("1,2", "-,3", "4,.", "5,-", "6,7", "8,9"))

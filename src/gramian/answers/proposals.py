@@ -328,7 +328,7 @@ def proposals(
     drop year because "year" looks like a time: its name says so and it lies within 2007 to 2009, as years do
     """
     reading, parameters = reading or ReadingOptions(), parameters or {}
-    if seen is None or seen.genotypes or reading.label_row is not None:
+    if seen is None or seen.genotypes:
         return Proposals(tuple(_kernel(None, parameters)) if method == "kernel-pca" else ())
     seen = replace(seen, marks={}, slips={}, odd_rows=(), answers=((), ())) if again is None else seen
     items, changed = list[Proposal](), dict[str, Any]()

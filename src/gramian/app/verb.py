@@ -485,9 +485,6 @@ def reading(
     missing: Annotated[
         Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"] | None, Option()
     ] = None,
-    unmatched: Annotated[
-        Literal["error", "leave-out"] | None, Option(usual="leave-out with a warning", local=True)
-    ] = None,
     size: Annotated[str | None, Option("WxH")] = None,
     na_values: Annotated[Names, Option("A,COLUMN=B,..")] = None,
     header: Annotated[int | None, Option("LINE")] = None,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,9 +31,6 @@ from gramian.tables.reading import (
 from gramian.tables.source import ArraySource, Source, damage, whole_within
 from gramian.tables.stored import StoredRows, column_of, columns_taken, rows_taken
 from gramian.tables.table import LOGICAL, Expected, Origin, Table, contiguous, label_fields, transpose
-
-UNMATCHED = 'Count them as missing with unmatched="leave-out".'
-OTHER_NAMES = "Name variants alike in both files, as plink2 --set-all-var-ids @:# does."
 
 
 def choose(
@@ -69,10 +65,6 @@ def choose(
             refuse(reading, ["size"], source.source, "a table")
         if isinstance(source, ArraySource | PictureSource):
             refuse(reading, ["pivot", "answers"], source.source, "no columns of text")
-        genotypes = isinstance(source, ArraySource) and source.alleles is not None
-        if reading.unmatched is not None and (expected is None or not genotypes):
-            why = "applies to genotypes (.bed) that a fitted model maps"
-            raise ParameterError("unmatched", reading.unmatched, why, "Leave it out.")
         table = table_of(source, reading, limit, None if reading.transpose else expected)
         if reading.na_values and not format.marks:
             table = treatment.without_marks(table, reading.na_values)
@@ -96,14 +88,8 @@ def _completed(
         table = treatment.corrected(table, reading.corrections)
     if reading.exclude is not None:
         table = treatment.without(table, reading.exclude)
-    if table.genome is not None and expected is None and not reading.transpose:
-        indices = [table.genome.places[name] for name in table.feature_names or ()]
-        if many := int((~table.genome.autosomal[indices]).sum()):
-            note = f"{checks.counted(many, 'variant is', 'variants are')} on X, Y, MT or no chromosome"
-            note += ", where sexes may differ (plink2 --autosome leaves them out)"
-            table = replace(table, notes=(*table.notes, note))
     if expected is not None:
-        table = treatment.as_expected(table, expected, reading.unmatched)
+        table = treatment.as_expected(table, expected)
     if reading.transform is not None:
         table = treatment.with_transform(table, reading.transform)
     stored = isinstance(table.values, StoredRows)
@@ -177,9 +163,9 @@ def table_of(
     """
     if isinstance(source, PictureSource):
         refuse(reading, COLUMN_OPTIONS, source.source, "pictures")
-        return _table_of_array(source.array(reading.rows, reading.size), ReadingOptions(), limit, None)
+        return _table_of_array(source.array(reading.rows, reading.size), ReadingOptions(), limit)
     if isinstance(source, ArraySource):
-        return _table_of_array(source, reading, limit, expected)
+        return _table_of_array(source, reading, limit)
     # Arrow takes longer to import than everything else here.
     from gramian.tables.answers import coded
     from gramian.tables.columns import table_of_columns
@@ -192,30 +178,25 @@ def table_of(
     return table_of_columns(source, reading, limit, expected)
 
 
-def _table_of_array(
-    source: ArraySource, reading: ReadingOptions, limit: int | None, expected: Expected | None
-) -> Table:
+def _table_of_array(source: ArraySource, reading: ReadingOptions, limit: int | None) -> Table:
     rows = pick_rows(source.shape[0], reading.rows, source.source)
-    indices, notes = _value_columns(source, reading, expected)
+    indices = _value_columns(source, reading)
     with damage(source.source):
         lazy = source.lazy if limit is not None and source.memory_of(rows) > whole_within(limit) else None
-        read: Callable[..., Any] = source.read if lazy is None else partial(lazy, limit)
-        if source.by_columns:
-            values = read(rows, range(source.shape[1]) if indices is None else indices)
+        if lazy is not None:
+            array = lazy(limit) if reading.rows is None else rows_taken(lazy(limit), rows)
         else:
-            array = (
-                read(rows) if lazy is None else read() if reading.rows is None else rows_taken(read(), rows)
-            )
-            if lazy is None and array.dtype.kind == "b":
+            array = source.read(rows)
+            if array.dtype.kind == "b":
                 array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
-            values = contiguous(array) if indices is None else columns_taken(array, indices)
+        values = contiguous(array) if indices is None else columns_taken(array, indices)
 
         def aside(option: str, name: str) -> npt.NDArray[Any]:
             """Return a column that is no number."""
             if source.set_aside is not None:
                 return source.set_aside(option, name)[list(rows)]
             index = int(name) if source.columns is None else source.columns.index(name)
-            return source.read(rows, [index])[:, 0] if source.by_columns else column_of(array, index)
+            return column_of(array, index)
 
         names = source.row_names and tuple(source.row_names[row] for row in rows)
         if reading.id is not None:
@@ -227,7 +208,7 @@ def _table_of_array(
         weights = None if reading.weights is None else aside("weights", reading.weights)
     positions = range(values.shape[1]) if indices is None else indices
     features = None if source.columns is None else tuple(source.columns[index] for index in positions)
-    alleles = None if source.alleles is None else {name: source.alleles[name] for name in features or ()}
+    alleles = source.alleles and {name: source.alleles[name] for name in features or ()}
     logical = (LOGICAL,) if source.dtype.kind == "b" else ()
     return Table(
         values,
@@ -236,50 +217,30 @@ def _table_of_array(
         **label_fields(labels),
         picture_shape=(source.shape[1], source.shape[2]) if len(source.shape) == 3 else None,
         source=source.source,
-        notes=(*source.notes, *logical, *notes, *(() if lazy else source.notes_in_memory)),
+        notes=(*source.notes, *logical, *(() if lazy else source.notes_in_memory)),
         origin=source.origin(),
         row_numbers=None if reading.rows is None else rows,
         column_numbers=None if indices is None or features is not None else tuple(indices),
         alleles=alleles,
-        genome=source.genome,
         weights=weights,
         groups=groups,
     )
 
 
-def _value_columns(
-    source: ArraySource, reading: ReadingOptions, expected: Expected | None
-) -> tuple[list[int] | None, tuple[str, ...]]:
-    """Return the columns of numbers, None for all, and notes on the changes for a fitted model."""
+def _value_columns(source: ArraySource, reading: ReadingOptions) -> list[int] | None:
+    """Return the columns of numbers, None for all."""
     name, columns, elsewhere = source.source, source.columns, source.set_aside is not None
-    if (reading.id or reading.label_row) and source.row_names is not None and not elsewhere:
-        which = "label" if reading.id is None else "id"
+    if reading.id and source.row_names is not None and not elsewhere:
         problem = f"does not apply to {name}, which already names its rows"
-        raise ParameterError(which, getattr(reading, which), problem, "Leave out id and label.")
-    if reading.label_row is not None:
-        why = f"rows of {name} have no names"
-        hint = "Read labels from another file with labels_from."
-        if elsewhere:
-            why = f"labels of {name} are columns of obs"
-            hint = "Leave out transpose: its rows are samples already."
-        problem = f"with transpose names a row, but {why}"
-        raise ParameterError("label", reading.label_row, problem, hint)
+        raise ParameterError("id", reading.id, problem, "Leave it out.")
     if len(source.shape) == 3:
         refuse(reading, COLUMN_OPTIONS, name, "pictures")
-        return None, ()
+        return None
     if columns is None and all(getattr(reading, option) is None for option in COLUMN_OPTIONS):
-        return None, ()
+        return None
     columns = columns or tuple(map(str, range(source.shape[1])))
     inside = replace(reading, id=None, label=None, weights=None) if elsewhere else reading
-    notes: tuple[str, ...] = ()
     indices = pick_columns(columns, inside, name).values
-    if source.by_columns and expected is not None and expected.names is not None:
-        available = [columns[index] for index in indices]
-        there = set(available if treatment.leaves_out(reading.unmatched, expected) else expected.names)
-        some = tuple(column for column in expected.names if column in there) or expected.names
-        none = set(expected.names).isdisjoint(available)
-        order, notes = Expected(some).places(available, name, OTHER_NAMES if none else UNMATCHED)
-        indices = [indices[index] for index in order]
     if not indices:
         raise DataError(f"{name} has no columns left.", "Drop fewer columns, or choose some with columns.")
-    return None if indices == list(range(len(columns))) else indices, notes
+    return None if indices == list(range(len(columns))) else indices

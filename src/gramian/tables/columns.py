@@ -5,15 +5,13 @@ The first rows of a file, up to 16 MB, decide that; later rows of another kind r
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, reduce
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.core.checks import NAMES_SHOWN, counted, first_few, listed
-from gramian.errors import DataError, ParameterError, shortened
+from gramian.errors import DataError, shortened
 from gramian.tables import stored, strings
 from gramian.tables.labels import label_texts
 from gramian.tables.layout import INDEX_NAMES, Layout
@@ -114,10 +112,6 @@ class ColumnSource:
     def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
         """Return the source as options want it read."""
         return self
-
-    def further(self) -> Iterator[list[Any]]:
-        """Yield some rows of a large text from places below the first ones."""
-        return iter(())
 
     def _lay_out(self, layout: Layout, names: tuple[str, ...] | None) -> None:
         self._layout, self.names, self.header = layout, names, layout.header
@@ -794,8 +788,6 @@ def table_of_columns(
     [[1.0], [2.0]]
     """
     source = source.prepared(reading, expected)
-    if reading.label_row is not None:
-        return _labelled_by_row(source, reading)
     within = None if limit is None else whole_within(limit)
     plain: set[int] = set()
     batches = (batch for batch in batches_of(source, limit, plain) if batch and len(batch[0]))
@@ -847,43 +839,6 @@ def _share(rows: slice | None, start: int, count: int) -> range:
     return range(here.start - start, here.stop - start, here.step)
 
 
-def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
-    """Return the table without the row that labels its columns, before its text makes text of all of them."""
-    fields, row = whole_fields(source), reading.label_row
-    names, _ = source.unique_names(len(fields))
-    if not fields:
-        raise DataError(f"{source.source} has no rows. Add at least one row of numbers.")
-    id_name = names[0] if reading.id is None else reading.id
-    entries = as_names(fields[pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
-    rows = np.arange(len(entries))
-    if source.names is not None and id_name == row:
-        labels: list[Any] = list(names)
-    elif row in entries:
-        index = entries.index(row)
-        labels, rows = [column[index].as_py() for column in fields], np.delete(rows, index)
-    else:
-        close = difflib.get_close_matches(str(row), entries, n=3) or entries
-        column = f"its column {id_name!r}, which holds {listed(close)}"
-        problem = f"with transpose names a row, but {source.source} has no such row in {column}"
-        raise ParameterError("label", row, problem)
-    if len(rows) == 0:
-        raise DataError(f"{source.source} has no rows other than {row!r}. Add at least one row of numbers.")
-    rows = rows[np.array(pick_rows(len(rows), reading.rows, source.source))]
-    arrays = [column.take(pa.array(rows)) for column in fields]
-    rest = ColumnsInMemory(
-        arrays, source.names, source.source, source.notes, source.separator, source.na_values
-    )
-    table = table_of_columns(rest, replace(reading, id=id_name, rows=None, label=None))
-    indices = table.column_numbers
-    if table.feature_names is not None:
-        indices = tuple(names.index(name) for name in table.feature_names)
-    text = pa.array([None if labels[p] is None else str(labels[p]) for p in indices or ()], pa.string())
-    values = Columns([text], ColumnsInMemory([text], separator=",")).labels(0)
-    if values.dtype.kind == "f" and np.array_equal(values, np.rint(values)):
-        values = values.astype(np.int64)
-    return replace(table, labels=values, label_name=row)
-
-
 # ------------------------------------------------ columns of text that have no use
 
 
@@ -896,58 +851,28 @@ def refuse_text(
 ) -> DataError:
     """Return the error that names the columns of text, and one way to read the table."""
     text = [index for index in value_columns if not is_number(columns.arrays[index])] or [*wrong]
-    name, slips = columns.source.source, slips_of(columns, text)
-    marks = marks_of(columns, text, slips)
-    meant = [index for index, slip in slips.items() if slip.read and (index in marks or not slip.rest)]
-    header = 0 if marks or meant or expected is not None else _header_line(columns, text)
-    why = _why_text(columns, text, marks)
-    if len(text) == len(value_columns) and not (marks or meant or header):
-        shown = f": {_describe(columns, text, slips)}" if text else ""
-        advice = "At least one column must hold numbers and not be dropped, an id or a label."
-        return DataError(f"{name} has no numeric columns{shown}. {why}{advice}")
-    numbers = [at for at in value_columns if at not in text or at in marks or at in meant]
-    empty = [at for at in numbers if columns.arrays[at].null_count == len(columns.arrays[at])]
-    rest = [columns.names[at] for at in (*text, *empty) if at not in marks and at not in meant]
-    options: dict[str, Any] = {"header": header} if header else {}
-    if not (header or (rest and expected is not None)):  # a model needs its columns
-        if rest and (reading.columns is not None or len(rest) > max(NAMES_SHOWN, len(numbers))):
-            options["columns"] = [columns.names[at] for at in numbers if at not in empty]
-        elif rest:
-            options["drop"] = [*(reading.drop or ()), *rest]
-        if words := dict.fromkeys(text for counts in marks.values() for text in counts):
-            options["na_values"] = [*(reading.na_values or ()), *words]
-        holes = words or any(columns.arrays[at].null_count for at in numbers if at not in (*text, *empty))
-        if expected is None:
-            options |= {"missing": "mean"} if holes and reading.missing is None else {}
-        elif words and not (expected.holes or expected.means is not None or reading.missing is not None):
-            options["missing"] = "drop-rows"
-        options |= {"slips": "read"} if meant else {}
+    slips, names, source = slips_of(columns, text), columns.names, columns.source.source
+    shown = first_few(text, lambda at: f"{names[at]!r} ({_sample_value(columns, at, slips)})")
+    comma = _undecided_comma(columns, text)
+    if len(text) == len(value_columns) and expected is None:
+        what = f"{source} has no numeric columns" + (f": {shown}" if text else "")
+        hint = "At least one column must hold numbers and not be dropped, an id or a label."
+        return DataError(f"{what}. {comma}".rstrip(), hint)
     holding = counted(len(text), "column that holds", "columns that hold")
-    what = f"{name} has {holding} no numbers: {_describe(columns, text, slips)}. {why}".rstrip()
-    call = ", ".join(f"{name}={_as_python(value)}" for name, value in options.items())
-    if not call:
-        check = "Check that this is the right file, and how its numbers are written."
+    what = f"{source} has {holding} no numbers: {shown}. {comma}".rstrip()
+    if expected is not None:
+        check = "Check that this is the right file, and name marks of missing values with na_values."
         return DataError(what, f"The model was fitted on numbers in such columns. {check}")
-    how = "Do as gramian.propose suggests, or read" if expected is None and not header else "Read"
-    return DataError(what, f"{how} it with {call}.")
-
-
-def _as_python(value: Any) -> str:
-    """Return a value as a call has it, names in double quotes."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_as_python, value))}]"
-    return json.dumps(str(value), ensure_ascii=False) if isinstance(value, str) else repr(value)
-
-
-def _header_line(columns: Columns, text: Sequence[int]) -> int:
-    """Return the line where a header ends that goes on in the first rows, if only these hold text; else 0."""
-    arrays = [columns.arrays[index] for index in text]
-    if columns.first_row or not columns.source.header or not arrays or not all(map(is_text, arrays)):
-        return 0
-    rest = pc.invert(reduce(pc.and_, map(strings.like_number, arrays)))
-    rows = int(pc.sum(rest).as_py() or 0)
-    last = rows == int(pc.sum(rest.slice(0, rows)).as_py() or 0)
-    return columns.source.header + rows if last and 0 < rows <= min(_OF_HEADER, len(rest) - 1) else 0
+    counts = {at: columns.arrays[at].null_count for at in value_columns if at not in text}
+    rest = [at for at, count in counts.items() if count < len(columns.arrays[at])]
+    out = [*(reading.drop or ()), *(names[at] for at in value_columns if at not in rest)]
+    option, some = "drop", out
+    if reading.columns is not None or len(out) > max(NAMES_SHOWN, len(rest)):
+        option, some = "columns", [names[at] for at in rest]
+    call = f"{option}={json.dumps([*map(str, some)], ensure_ascii=False)}"
+    if reading.missing is None and any(counts[at] for at in rest):
+        call += ', missing="mean"'
+    return DataError(what, f"Do as gramian.propose suggests, or read it with {call}.")
 
 
 def marks_of(
@@ -979,28 +904,16 @@ def slips_of(columns: Columns, text: Sequence[int]) -> dict[int, strings.Slips]:
     return {index: some for index, some in every if some is not None}
 
 
-def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping[str, int]]) -> str:
-    """Explain why columns of text that are nearly numeric are not, and what to do."""
-    if columns.source.separator is None:
-        return ""
-    advice = ""
-    for at in [index for index in text if is_text(columns.arrays[index]) and index not in marks]:
-        if not advice and (value := strings.undecided_comma(columns.arrays[at])) is not None:
-            advice = (
+def _undecided_comma(columns: Columns, text: Sequence[int]) -> str:
+    """Say of the first column of which that is so that its commas may be of two kinds."""
+    for at in text if columns.source.separator is not None else ():
+        if is_text(columns.arrays[at]) and (value := strings.undecided_comma(columns.arrays[at])) is not None:
+            return (
                 f"In {columns.names[at]!r}, {value} may be {value.replace(',', '')} or "
                 f"{value.replace(',', '.')}, and no other value decides whether the comma separates "
-                "thousands or decimals: write one or the other. "
+                "thousands or decimals: write one or the other."
             )
-    if not marks:
-        return advice
-    every = sum(map(Counter, marks.values()), Counter[str]())
-    counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in every.items())
-    names = listed([columns.names[index] for index in marks])
-    return advice + f"{names} would be numbers without {counts}, which may stand for missing values. "
-
-
-def _describe(columns: Columns, text: Sequence[int], slips: Mapping[int, strings.Slips]) -> str:
-    return first_few(text, lambda index: f"{columns.names[index]!r} ({_sample_value(columns, index, slips)})")
+    return ""
 
 
 def _sample_value(columns: Columns, index: int, slips: Mapping[int, strings.Slips]) -> str:

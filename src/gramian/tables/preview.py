@@ -85,7 +85,7 @@ class Preview:
     rows, width : int
         Number of rows and columns.
     columns : tuple of Column
-        All of them; of genotypes the first 200.
+        All of them.
     named : bool
         Whether the columns have names.
     row_names : str or None
@@ -210,8 +210,6 @@ def preview(
         fields = whole_fields(table, most)
         whole = most is None or sum(field.nbytes for field in fields) < most
         columns = Columns(fields, table, reading)
-        if not whole and (fields := _with_late_text(fields, columns, table)):
-            columns = Columns(fields, table, reading)
     if not columns.arrays or not len(columns.arrays[0]):
         raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
     if reading.rows is not None and whole:
@@ -224,20 +222,6 @@ def preview(
     about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes())}
     seen = of_columns(columns, columns.source.names is not None, whole)
     return replace(seen, **about)
-
-
-def _with_late_text(fields: list[Any], columns: Any, table: Any) -> list[Any]:
-    """Return fields with later rows where these are text but the first ones not; none if no column is so."""
-    from gramian.tables import strings
-    from gramian.tables.columns import is_number, joined
-
-    more = [joined(chunks, table.source) for chunks in zip(*table.further(), strict=True)]
-    odd = strings.likely_text(more, table.na_values) if more else []
-    late = [index for index in odd if index < len(columns.arrays) and is_number(columns.arrays[index])]
-    for index in late:
-        some = more[index].take(evenly(len(more[index]), len(fields[index])))
-        fields[index] = joined([fields[index].slice(len(some)), some], table.source)
-    return fields if late else []
 
 
 def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
@@ -280,8 +264,7 @@ def _of_source(source: ArraySource, reading: ReadingOptions, most: int | None) -
     whole = most is None or source.memory_of(rows) <= most
     if not whole:
         rows = rows[: max(1, most * len(rows) // source.memory_of(rows))]  # type: ignore[operator]
-    some = (list(range(min(MOST, source.shape[1]))),) if source.by_columns else ()
-    result = of_array(source.read(rows, *some), source.columns, whole)
+    result = of_array(source.read(rows), source.columns, whole)
     return replace(result, width=source.shape[1], genotypes=source.alleles is not None)
 
 

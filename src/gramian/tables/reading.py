@@ -43,7 +43,6 @@ class ReadingOptions:
     transpose: bool = False
     transform: Transform | None = None
     missing: MissingPolicy | None = None
-    unmatched: Literal["error", "leave-out"] | None = None
     size: Any = None
     na_values: Any = None
     header: int | None = None
@@ -64,7 +63,7 @@ class ReadingOptions:
     @property
     def label_columns(self) -> tuple[str, ...]:
         """Names of the columns of labels in the file."""
-        if self.label is None or self.transpose:
+        if self.label is None:
             return ()
         return self.label if isinstance(self.label, tuple) else (self.label,)
 
@@ -72,11 +71,6 @@ class ReadingOptions:
     def groups(self) -> tuple[str, ...]:
         """What ``exclude`` says of columns of the file: COLUMN=VALUE."""
         return () if self.transpose else tuple(entry for entry in self.exclude or () if "=" in entry)
-
-    @property
-    def label_row(self) -> str | None:
-        """Name of the row of the file that labels its columns, where it will be transposed."""
-        return self.label if self.transpose else None
 
 
 NO_OPTIONS = ReadingOptions()
@@ -224,8 +218,6 @@ def unknown_columns(name: str, unknown: Sequence[str], names: Sequence[str], sou
         for match in difflib.get_close_matches(wanted.casefold(), folded, n=3)
     }
     hint = f"Did you mean {listed(close)}?" if close else f"Its {len(names)} columns are {listed(names)}."
-    # A name of a list in a file knows its line.
-    where = getattr(unknown[0], "place", f"{name}={either(unknown[:NAMES_SHOWN])}")
-    what = f"column {str(unknown[0])!r}" if hasattr(unknown[0], "place") else "such column"
-    wrong = f"{source} has no {what}."
+    where = f"{name}={either(unknown[:NAMES_SHOWN])}"
+    wrong = f"{source} has no such column."
     return ParameterError(name, str(unknown[0]), f": {wrong}", hint, problem=f"{where}: {wrong}")

@@ -56,8 +56,7 @@ class Scan(reading.ReadingOptions):
     label : str, list of str or comma-separated str, optional
         Column to take out as labels, numbers or text; of several, the others are metadata. They are numbers
         where each is written in one way, so that 01 and 1 differ; one that is empty or NA is none. Of
-        several, the first sets the labels, and the others become metadata. With ``transpose`` the row of that
-        name: it labels the columns of the file, and ``rows`` are counted without it.
+        several, the first sets the labels, and the others become metadata.
     weights : str, optional
         Column to take out as weights of the rows, as ``sample_weight`` of PCA, KernelPCA and Whitener.
     transpose : bool, default False
@@ -74,11 +73,6 @@ class Scan(reading.ReadingOptions):
         they raise an error, but PCA maps new rows from their observed entries; inf always raises one. "em"
         and "iterative" leave them in for :class:`gramian.PCA` to impute, and leave out rows without any
         value.
-    unmatched : {"error", "leave-out"}, optional
-        For new genotypes (.bed) of a fitted model: what to do with a variant that is absent, or of which it
-        is unclear whether it counts the fitted allele. "leave-out" makes its entries missing; by default a
-        warning says so, but it is an error for models that map no missing values. A variant that clearly
-        counts the other allele always becomes 2 - x.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
     na_values : list of str or numbers, dict of column to such, or comma-separated str, optional
@@ -144,7 +138,7 @@ class Scan(reading.ReadingOptions):
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
             "rows": _check_rows(self.rows),
-            "label": _check_label(self.label, self.transpose),
+            "label": _check_label(self.label),
             "size": check_size(self.size),
             "pivot": _check_pivot(self.pivot),
             "answers": _check_names("answers", self.answers),
@@ -331,7 +325,7 @@ def _check_corrections(cells: Any) -> tuple[str, ...] | None:
 
 def _check_columns(name: str, names: Any) -> tuple[str, ...] | None:
     if isinstance(names, str) and names.startswith("@") and len(names) > 1:
-        return read_names(names[1:])
+        names = read_names(names[1:])
     return _check_names(name, names)
 
 
@@ -353,10 +347,10 @@ def _check_name(parameter: str, name: Any) -> str | None:
     return name  # type: ignore[no-any-return]
 
 
-def _check_label(label: Any, transpose: bool) -> str | tuple[str, ...] | None:
-    """Return one name as it is, and several as a tuple; a row is named as it is."""
+def _check_label(label: Any) -> str | tuple[str, ...] | None:
+    """Return one name as it is, and several as a tuple."""
     several = isinstance(label, list | tuple) or (isinstance(label, str) and "," in label)
-    if transpose or not several:
+    if not several:
         return _check_name("label", label)
     names = _check_names("label", label) or ()
     return reading.one_name(names[0]) if len(names) == 1 else names
@@ -401,7 +395,7 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
     Which rows were read, and what was corrected in them, is no such option. Columns are known by the names
     of the features, and what fills missing values by the model, where there are such.
     """
-    options = dict(table.origin.reading) | {"key": key, "unmatched": None} | dict.fromkeys(reading.OWN)
+    options = dict(table.origin.reading) | {"key": key} | dict.fromkeys(reading.OWN)
     if table.feature_names is not None and not options["transpose"]:
         options |= {"columns": None, "drop": None}
     if options["missing"] != "drop-rows":
@@ -462,58 +456,37 @@ def _check_together(scan: Scan) -> None:
         why = f"{names} and weights name {listed(twice)} more than once."
         hint = "A column has one use: name it once."
         raise ParameterError("columns", problem=why, hint=hint)
-    wrong = {
-        "weights": scan.transpose and "names a column of the file, which is a row after transpose",
-        "label": scan.labels_from is not None and "names a column of the file, and labels_from another file",
-    }
-    for name, problem in wrong.items():
-        if problem and getattr(scan, name) is not None:
-            raise ParameterError(name, allowed=problem, hint="Leave out one of them.")
+    for name in ("weights", "label") if scan.transpose else ():
+        if getattr(scan, name) is not None:
+            problem = "names a column of the file, which is a row after transpose"
+            raise ParameterError(name, allowed=problem, hint="Give labels of the new rows by labels_from.")
+    if scan.label is not None and scan.labels_from is not None:
+        problem = "names a column of the file, and labels_from another file"
+        raise ParameterError("label", allowed=problem, hint="Leave out one of them.")
 
 
 # -------------------------------------------------------- lists of names
 
 
-class ListedName(str):
-    """A name that remembers the file and the line it stands in."""
-
-    place: str
-
-
-def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
+def read_names(path: str) -> list[str]:
     """Read a list of names; empty lines do not count.
 
     Raises
     ------
     FileError
         If it cannot be read, or is not UTF-8 text.
-    ParameterError
-        If it holds no name, or one twice.
 
     Examples
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "features.txt"
     >>> _ = file.write_text("height\\nweight\\n")
-    >>> read_names(file)[1], read_names(file)[1].place.endswith("features.txt, line 2")
-    ('weight', True)
+    >>> read_names(str(file))
+    ['height', 'weight']
     """
-    source = readable(os.fspath(path))
-    with damage(source):
-        text = Path(path).read_bytes().decode("utf-8-sig")
     from gramian.tables.strings import as_written
 
-    entries: dict[str, ListedName] = {}
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    for number, line in enumerate(as_written(lines).to_pylist(), 1):
-        name = ListedName(line)
-        name.place = f"{source}, line {number}"
-        if name in entries:
-            first = entries[name].place.rpartition(" ")[2]
-            problem = f"{name.place}: {name!r} is in line {first} already."
-            raise ParameterError("columns", problem=problem, hint="Name it once.")
-        if name:
-            entries[name] = name
-    if not entries:
-        raise ParameterError("columns", problem=f"{source} names no column.", hint="Write one name a line.")
-    return tuple(entries.values())
+    with damage(readable(path)):
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return as_written([line for line in lines if line]).to_pylist()  # type: ignore[no-any-return]

@@ -25,7 +25,7 @@ from gramian.core.arrays import EXACT_IN_FLOAT32, require_memory
 from gramian.core.checks import first_few
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, reason
 from gramian.tables.names import readable
-from gramian.tables.table import Genome, Origin
+from gramian.tables.table import Origin
 
 Use = Literal["table", "labels"]
 
@@ -359,11 +359,9 @@ class ArraySource:
         (n, d), or (n, height, width) for pictures.
     dtype : numpy.dtype
     read : callable
-        Returns rows, a range or None for all, in memory: an array, or a sparse matrix. With ``by_columns``
-        also some columns, a list.
+        Returns rows, a range or None for all, in memory: an array, or a sparse matrix.
     lazy : callable or None
         Returns the array as it is left on disk, under a limit of memory; None if it can only be read whole.
-        With ``by_columns`` also some rows and columns of it.
     bytes_read : callable or None
         Bytes that reading some rows takes in memory; by default those of the whole array.
     columns, row_names : tuple of str or None
@@ -374,12 +372,8 @@ class ArraySource:
     notes : tuple of str
     notes_in_memory : tuple of str
         Notes that apply only if the numbers are read into memory.
-    by_columns : bool
-        Whether some columns are read without the others.
     alleles : dict of str to (str, str) or None
         Of genotypes: the allele that a column counts, and the other one, by its name.
-    genome : Genome or None
-        Of genotypes: where the variants are.
     origin : callable
         Returns the hash of the data, once they are read, if it is not that of the file.
     """
@@ -396,9 +390,7 @@ class ArraySource:
     names_aside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     notes_in_memory: tuple[str, ...] = ()
-    by_columns: bool = False
     alleles: Mapping[str, tuple[str, str]] | None = None
-    genome: Genome | None = None
     origin: Callable[[], Origin] = Origin
 
     @classmethod

@@ -511,7 +511,7 @@ ENTRY = 12  # bytes of a number and its column in memory
 BATCH = 1 << 19  # entries of sparse rows that products take at a time
 
 
-def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out: str) -> None:
+def refuse_by_columns(form: str, entries: int, limit: int, source: str) -> None:
     """Raise for a matrix that is not stored by rows, which would have to be read as a whole.
 
     Raises
@@ -521,7 +521,7 @@ def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out:
     if form != "csr":
         what = f"{source} holds a sparse matrix in {form.upper()} format, so reading rows needs all of its"
         why = f"{what} {amount(ENTRY * entries)}, but a table may take at most {amount(whole_within(limit))}."
-        raise MemoryLimitError(why, f"Write it by rows, {way_out}, or raise memory_limit.")
+        raise MemoryLimitError(why, "Write it by rows, adata.X = adata.X.tocsr(), or raise memory_limit.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -597,7 +597,6 @@ class FileSparseRows(StoredSparseRows):
         indices: Any,
         values: Any,
         source: str,
-        note: str = "",
     ) -> FileSparseRows:
         """Return the rows of a matrix.
 
@@ -611,7 +610,7 @@ class FileSparseRows(StoredSparseRows):
         if wrong or len(values) != len(indices) or lengths.min(initial=0) < 0:
             raise FileError(f"{source} is damaged: its indptr does not fit its data. Write it again.")
         resident = indptr.nbytes + sum(getattr(array, "resident_bytes", 0) for array in (values, indices))
-        facts = {"source": source, "note": note, "resident_bytes": resident, "dtype": np.dtype(values.dtype)}
+        facts = {"source": source, "resident_bytes": resident, "dtype": np.dtype(values.dtype)}
         return cls(shape=shape, indptr=indptr, indices=indices, values=values, **facts)
 
     def read(self, rows: slice, columns: slice) -> sparse.csr_matrix:
@@ -783,19 +782,6 @@ def row_slices(values: Any) -> list[slice]:
 
 
 def spool_folder() -> str:
-    """Return the folder of temporary files: TMPDIR, or a folder on disk, which has more space."""
-    folder = tempfile.gettempdir()
-    if "TMPDIR" in os.environ or not _in_memory(folder):
-        return folder
-    return _DISK if os.access(_DISK, os.W_OK) and not _in_memory(_DISK) else folder
-
-
-def _in_memory(folder: str) -> bool:
-    """Return whether files in a folder take memory, as far as the system tells."""
-    path = Path(folder).resolve()
-    try:
-        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
-    except OSError:
-        return False
-    above = [(len(mount), kind) for mount, kind in mounts if path.is_relative_to(mount)]
-    return max(above, default=(0, ""))[1] in ("tmpfs", "ramfs")
+    """Return the folder of temporary files: TMPDIR, or one that is on disk, where /tmp may be in memory."""
+    on_disk = "TMPDIR" not in os.environ and os.access(_DISK, os.W_OK)
+    return _DISK if on_disk else tempfile.gettempdir()

@@ -274,13 +274,6 @@ def like_number(column: Any) -> Any:
     return pc.fill_null(pc.or_(is_number_text(text), pc.match_substring_regex(text, cells.DRESSED)), True)
 
 
-def likely_text(columns: Sequence[Any], na_values: Sequence[str] = ()) -> list[int]:
-    """Return which of many columns of strings, of one length, hold other than numbers."""
-    odd = pc.invert(pc.fill_null(is_number_text(_cleaned(_together(columns), na_values)), True))
-    values = np.asarray(odd.to_numpy(zero_copy_only=False)).reshape(len(columns), -1)
-    return np.flatnonzero(values.any(axis=1)).tolist()
-
-
 def undecided_comma(column: Any) -> str | None:
     """Return a value whose comma separates either thousands or decimals, of a column where both may be."""
     text = _cleaned(column)

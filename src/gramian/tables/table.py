@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -63,37 +62,6 @@ class Missing:
     note: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Genome:
-    """Where the variants of a file of genotypes are.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of all variants of the file, in its order.
-    chromosomes : ndarray of str, shape (d,)
-    """
-
-    names: tuple[str, ...]
-    chromosomes: npt.NDArray[np.str_]
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """The place of each variant in the file."""
-        return {name: index for index, name in enumerate(self.names)}
-
-    @cached_property
-    def autosomal(self) -> npt.NDArray[np.bool_]:
-        """Whether everybody has two copies of a variant: sex chromosomes are known by their human names."""
-        every = self.chromosomes.tolist()
-        is_autosome = {name: name.upper().removeprefix("CHR") not in OTHER for name in set(every)}
-        return np.fromiter(map(is_autosome.__getitem__, every), bool, len(every))
-
-
-# No chromosome, sex chromosomes and mitochondria, as PLINK numbers and names those of humans.
-OTHER = {"0", "23", "24", "25", "26", "X", "Y", "XY", "PAR1", "PAR2", "M", "MT"}
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Numeric data with its names, labels, source and the notes of its reader.
@@ -127,8 +95,6 @@ class Table:
         Numbers of the columns in the file, where they have no names and only some of them were asked for.
     alleles : dict of str to (str, str) or None
         Of genotypes: the allele that a column counts, and the other one, by its name; "" where not known.
-    genome : Genome or None
-        Of genotypes: where the variants of the file are.
     weights : ndarray of shape (n_samples,) or None
         The column that was taken out as weights of the rows.
     metadata : mapping of str to ndarray of shape (n_samples,)
@@ -159,7 +125,6 @@ class Table:
     row_numbers: Sequence[int] | None = None
     column_numbers: tuple[int, ...] | None = None
     alleles: Mapping[str, tuple[str, str]] | None = None
-    genome: Genome | None = None
     weights: npt.NDArray[Any] | None = None
     metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     groups: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)

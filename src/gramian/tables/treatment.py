@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.core.checks import check_choice, counted, first_few, listed
-from gramian.errors import DataError, MissingValuesWarning, ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.tables import stored
 from gramian.tables.labels import NO_LABEL, has_label
 from gramian.tables.memory import array_rows
@@ -34,26 +34,15 @@ from gramian.tables.source import dtype_of_rows
 from gramian.tables.table import Expected, Missing, RowsRequest, Table
 
 
-def leaves_out(unmatched: str | None, expected: Expected) -> bool:
-    """Return whether variants that are absent or unclear become missing values, as an option says."""
-    return unmatched == "leave-out" or (unmatched is None and expected.holes)
-
-
-def as_expected(table: Table, expected: Expected, unmatched: str | None = None) -> Table:
+def as_expected(table: Table, expected: Expected) -> Table:
     """Return a table with the expected columns in their order, and notes on the changes.
 
-    A table without names stays as it is. Where ``unmatched`` allows it, genotypes may lack variants, or have
-    some of unclear allele: they become missing values.
-
-    Warns
-    -----
-    MissingValuesWarning
-        For such variants, unless it was asked for.
+    A table without names stays as it is.
 
     Raises
     ------
     DataError
-        If a column is not there, or it is unclear which allele it counts.
+        If a column is not there, or counts another allele than that of the fitted data.
 
     Examples
     --------
@@ -63,126 +52,21 @@ def as_expected(table: Table, expected: Expected, unmatched: str | None = None) 
     >>> ordered.values.tolist(), ordered.notes[0]
     ([[3.0, 2.0]], "1 column that the model was not fitted on was left out: 'z'")
     """
-    if expected.names is not None and table.alleles is not None:
-        table = in_fitted_alleles(table, expected, unmatched)
+    wrong = []
+    for name, wanted in expected.alleles.items() if table.alleles else ():
+        here, other = (table.alleles or {}).get(name, (wanted, ""))
+        if here != wanted and (here or other == wanted):
+            wrong.append(f"{name!r} ({here or '0'}/{other or '0'}, fitted {wanted})")
+    if wrong:
+        many = counted(len(wrong), "variant counts", "variants count")
+        why = f"{table.source}: {many} another allele than the fitted data: {first_few(wrong)}."
+        raise DataError(why, "Write it with the same A1 and strand (plink --a1-allele, --flip).")
     names = table.feature_names
     if expected.names is None or names is None or names == expected.names:
         return table
     indices, notes = expected.places(names, table.source)
     values = stored.columns_taken(table.values, indices)
     return replace(table, values=values, feature_names=expected.names, notes=(*table.notes, *notes))
-
-
-# ---- Genotypes of another cohort, counted by the alleles of the fitted one
-
-# An A on one strand is a T on the other, so that a swapped pair may also be one that was read from there.
-AMBIGUOUS = ({"A", "T"}, {"C", "G"})
-
-
-def recoded(
-    indices: npt.NDArray[np.intp], swapped: npt.NDArray[np.bool_], values: npt.NDArray[Any], *_: slice
-) -> npt.NDArray[Any]:
-    """Return columns at places, 2 - x where swapped, NaN where missing.
-
-    Examples
-    --------
-    >>> recoded(np.array([1, 0, -1]), np.array([False, True, False]), np.array([[0.0, 2.0]]))
-    array([[ 2.,  2., nan]])
-    """
-    result = np.full((len(values), len(indices)), np.nan, dtype=values.dtype)
-    there = indices >= 0
-    result[:, there] = values[:, indices[there]]
-    result[:, swapped] = 2 - result[:, swapped]
-    return result
-
-
-def in_fitted_alleles(table: Table, expected: Expected, unmatched: str | None) -> Table:
-    """Return genotypes with the columns of a model, each counting the allele that the model counts.
-
-    Columns become missing values if they are absent or nobody can tell what they count, where that is
-    allowed: a warning says so if that was not asked for.
-
-    Raises
-    ------
-    DataError
-        For such columns, unless they are left out; always if no other is there.
-    """
-    names, alleles, leave_out = expected.names or (), expected.alleles, leaves_out(unmatched, expected)
-    counted_here = {name: allele for name, (allele, _) in (table.alleles or {}).items()}
-    if table.feature_names == names and counted_here == alleles:
-        return table  # as most are, and those that were looked at before
-    where = {name: index for index, name in enumerate(table.feature_names or ())}
-    absent = [name for name in names if name not in where]
-    swapped, unclear = _other_alleles(table, [name for name in names if name in where], alleles)
-    if unclear and not leave_out:
-        many = counted(len(unclear), "variant")
-        raise DataError(
-            f"{table.source} and the fitted data count different alleles of {many}, and it is unclear how to "
-            f"exchange them: {first_few([*unclear.values()])}. (A/T and C/G read the same on both strands.) "
-            "Write both files with the same A1 and strand (plink --a1-allele, --flip), or leave them out "
-            'with unmatched="leave-out".'
-        )
-    if (absent and not leave_out) or len(absent) == len(names):
-        return table  # whose columns are compared by name
-    if not (swapped or unclear or absent):
-        return table
-    indices = np.array([-1 if name in unclear else where.get(name, -1) for name in names], dtype=np.intp)
-    flips = np.isin(np.array(names, dtype=object), swapped)
-    f, values, shape = partial(recoded, indices, flips), table.values, (len(table.values), len(names))
-    if isinstance(values, stored.StoredRows):
-        values = values.derived(stored.DerivedRows, f=f, shape=shape, cuts_columns=False, finite=None)
-    else:
-        values = f(values)
-    notes = _said_of_alleles(table.source, names, swapped, [*unclear], absent, unmatched)
-    counted_alleles = {name: (allele, "") for name, allele in alleles.items()}
-    notes = [*table.notes, *notes]
-    return replace(
-        table, values=values, feature_names=tuple(names), alleles=counted_alleles, notes=tuple(notes)
-    )
-
-
-def _other_alleles(
-    table: Table, names: Sequence[str], fitted: Mapping[str, str]
-) -> tuple[list[str], dict[str, str]]:
-    """Return variants that count the allele that the model does not, and of which nobody can tell."""
-    swapped, unclear = list[str](), dict[str, str]()
-    for name in names:
-        wanted, (here, other) = fitted.get(name), (table.alleles or {}).get(name, ("", ""))
-        if wanted is None or here == wanted or (not here and other != wanted):
-            continue
-        if other == wanted and {here, other} not in AMBIGUOUS:
-            swapped.append(name)
-        else:
-            unclear[name] = f"{name!r} ({here or '0'}/{other or '0'}, fitted {wanted})"
-    return swapped, unclear
-
-
-def _said_of_alleles(
-    source: str,
-    names: Sequence[str],
-    swapped: Sequence[str],
-    unclear: Sequence[str],
-    absent: Sequence[str],
-    unmatched: str | None,
-) -> list[str]:
-    """Return notes on exchanged variants, and on those that are missing, of which a warning may say so."""
-    many = counted(len(swapped), "variant counts", "variants count")
-    notes = [f"{many} the other allele and became 2 - x: {listed(swapped)}"] if swapped else []
-    missing = [
-        f"{counted(len(some), single, several)} as missing, of {len(names):,}: {listed(some)}"
-        for single, several, some in (
-            ("variant of unclear allele counts", "variants of unclear allele count", unclear),
-            ("absent variant counts", "absent variants count", absent),
-        )
-        if some
-    ]
-    if not missing or unmatched is not None:
-        return notes + missing
-    MissingValuesWarning(
-        f"{source}: {'; '.join(missing)}. Scores follow from the others; pass "
-        'unmatched="leave-out" if that is expected.'
-    ).warn()
-    return notes
 
 
 # ---- Logarithms, square roots and log-ratios

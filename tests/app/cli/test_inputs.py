@@ -62,10 +62,8 @@ def test_headers_footers_and_limits_in_the_shell(tmp_path, gramian, monkeypatch)
 
 def test_labels_from_another_file(folder, gramian):
     (folder / "kinds.csv").write_text("flower,kind\n" + "".join(f"f{i},{'uv'[i % 2]}\n" for i in range(30)))
-    (folder / "genes.csv").write_text("gene,s1,s2,s3,s4\nclass,A,B,A,B\ng1,1,2,3,5\ng2,4,6,5,4\n")
     for arguments in (
         "flowers.csv --drop species --labels-from kinds.csv",
-        "genes.csv --transpose --label class",
         "faces.npz::X --labels-from faces.npz::y",
     ):
         gramian.works(f"fit {arguments} -o out")

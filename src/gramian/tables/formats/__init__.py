@@ -97,7 +97,7 @@ FORMATS = (
     Format("h5ad", (".h5ad",), _HDF5, b"", "hdf5", r"(?s)^X$.*^obs$.*^var$", in_blocks=True),
     Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
     ZARR,
-    Format("bed", (".bed",), in_blocks=True, listed=".bed (PLINK)"),
+    Format("bed", (".bed",), listed=".bed (PLINK)"),
     PICTURE,
     FOLDER,
     Format("zip", (".zip",), _ZIP, module="pictures", in_blocks=True, listed="a .zip of them"),

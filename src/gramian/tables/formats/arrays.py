@@ -13,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.core.checks import amount, slices
-from gramian.core.progress import track
 from gramian.errors import DataError, FileError
 from gramian.tables.memory import require_lengths
 from gramian.tables.source import ArraySource, Header, Opened, damage, pick_array, require, require_room
-from gramian.tables.stored import ENTRY, FileRows, FileSparseRows, Spool, refuse_by_columns
+from gramian.tables.stored import ENTRY, FileRows
 
 _HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -87,8 +85,6 @@ def require_all(header: Header, follow: int, source: str) -> None:
 
 # ---- Arrays in .npz archives, and sparse matrices that scipy.sparse.save_npz wrote
 
-UNPACKED = 1 << 20  # entries at a time
-
 
 def open_npz(opened: Opened, key: str | None) -> ArraySource:
     """Return one array of a .npz archive, by default the only one that fits, or its matrix.
@@ -120,10 +116,9 @@ def open_npz(opened: Opened, key: str | None) -> ArraySource:
 
 
 def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
-    """Return a matrix in CSR; a large one is unpacked to a temporary file."""
+    """Return a matrix in CSR."""
     name = opened.name
     entries = _header_in(archive, name, "data")
-    count = entries.shape[0]
     n, d = map(operator.index, _header_in(archive, name, "shape").read().tolist())
     require_lengths((n, d), name)
 
@@ -136,32 +131,8 @@ def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
             raise DataError(f"{name} holds a sparse matrix of {matrix.dtype}, not of real numbers.")
         return matrix
 
-    def lazy(limit: int) -> FileSparseRows:
-        form = _header_in(archive, name, "format").read().item().decode()
-        refuse_by_columns(form, count, limit, name, "scipy.sparse.save_npz(path, X.tocsr())")
-        data, indices = (_unpacked(archive, f"{field}.npy", name) for field in ("data", "indices"))
-        indptr = _header_in(archive, name, "indptr").read().astype(np.int64)
-        return FileSparseRows.of((n, d), indptr, indices, data, name, note)
-
-    fields = [field for field in ("data", "indices") if f"{field}.npy" in archive.namelist()]
-    size = count * sum(_header_in(archive, name, field).dtype.itemsize for field in fields)
-    note = f"{amount(size)} of entries were unpacked to a temporary file, to be read block by block"
     header = Header((n, d), entries.dtype, read)
-    return ArraySource.of(header, name, lazy=lazy, bytes_read=lambda rows: ENTRY * count)
-
-
-def _unpacked(archive: zipfile.ZipFile, name: str, source: str) -> Any:
-    """Copy an array of one axis to a temporary file."""
-    with archive.open(name) as member:
-        header, _, _ = read_header(member)
-        require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
-        spool = Spool(source, header.n_bytes)
-        for chunk in track(slices(header.shape[0], UNPACKED), f"part of {name}"):
-            size = (chunk.stop - chunk.start) * header.dtype.itemsize
-            values = np.frombuffer(member.read(size), dtype=header.dtype)
-            require_all(replace(header, shape=(chunk.stop - chunk.start,)), values.nbytes, source)
-            spool.append(values[:, None].astype(header.dtype.newbyteorder("=")))
-    return spool.rows()
+    return ArraySource.of(header, name, bytes_read=lambda rows: ENTRY * entries.shape[0])
 
 
 def _header_in(archive: zipfile.ZipFile, source: str, key: str) -> Header:

@@ -2,78 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.core.checks import counted, slices
-from gramian.core.progress import track
+from gramian.core.checks import counted
 from gramian.errors import DataError, needs
-from gramian.tables.rows import Holes
 from gramian.tables.source import ArraySource, Header, Opened, damage, require, require_room
-from gramian.tables.stored import FileRows, Spool, StoredRows
-from gramian.tables.table import Genome, repeated_note, unique_names
+from gramian.tables.table import repeated_note, unique_names
 
-BAND_BYTES = 64 << 20
 NOTHING = dict.fromkeys(("sid", "iid"))  # that bed-reader is to read of the files beside a .bed file
 UNKNOWN = "0"  # as PLINK writes an allele that it does not know
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Genotypes(StoredRows):
-    """Allele counts that were copied to a temporary file, with NaN for missing calls.
-
-    Attributes
-    ----------
-    counts : FileRows of shape (n * d, 1)
-        As int8, negative where missing; bands of ``width`` variants, each with all individuals one by one, so
-        that a few of either are near each other.
-    shape : (n, d)
-    width : int
-    calls : Holes
-        Where calls are missing.
-    means : ndarray of shape (d,)
-        Of the other calls.
-    fill : ndarray of shape (d,)
-        What stands for a missing call.
-    """
-
-    counts: FileRows
-    width: int
-    calls: Holes
-    means: npt.NDArray[Any]
-    fill: npt.NDArray[np.float32]
-    shape: tuple[int, int] = (0, 0)
-    cuts_columns: bool = True
-
-    def read(self, rows: slice, columns: slice) -> npt.NDArray[np.float32]:
-        (n, d), left, right = self.shape, columns.start, columns.stop
-        out = np.empty((rows.stop - rows.start, right - left), dtype=np.int8)
-        for first in range(left - left % self.width, right, self.width):
-            width = min(self.width, d - first)
-            batch = self.counts[first * n + rows.start * width : first * n + rows.stop * width]
-            some = slice(max(left, first), min(right, first + width))
-            band = batch.reshape(-1, width)[:, some.start - first : some.stop - first]
-            out[:, some.start - left : some.stop - left] = band
-        return np.where(out < 0, self.fill[columns], out.astype(np.float32))
-
-    def filled(self, means: npt.NDArray[Any]) -> Genotypes:
-        return replace(self, fill=means.astype(np.float32), finite=True)
 
 
 def open_bed(opened: Opened, key: str | None) -> ArraySource:
     """Return genotypes as counts of allele 1 in float32, with NaN for missing calls.
 
-    A .bed file holds variant after variant, so that a few individuals take as long as all of them: a large
-    one is copied to a temporary file in which rows are at hand too.
-
     Raises
     ------
+    MemoryLimitError
+        If those of the rows that are read do not fit into memory.
     FileError
         If one of the three files is missing, damaged, or of another kind.
     MissingExtraError
@@ -94,13 +44,11 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
     of_one_name = len({line[1] for line in people}) < len(people)
     named = [f"{line[0]}:{line[1]}" if of_one_name else line[1] for line in people]
     notes = (note, *repeated_note(repeated), *["people are named FID:IID: an IID is repeated"] * of_one_name)
-    genome = Genome(names, np.array(chromosomes))
 
-    def read(rows: range | None = None, columns: Sequence[int] | None = None) -> npt.NDArray[Any]:
+    def read(rows: range | None = None) -> npt.NDArray[Any]:
         rows = range(shape[0]) if rows is None else rows
-        columns = range(shape[1]) if columns is None else columns
-        require_room(Header((len(rows), len(columns)), np.dtype(np.float32), bed.read), source)
-        index = (slice(rows.start, rows.stop, rows.step), list(columns))
+        require_room(Header((len(rows), shape[1]), np.dtype(np.float32), bed.read), source)
+        index = slice(rows.start, rows.stop, rows.step), slice(None)
         return np.asarray(bed.read(index=index, dtype="float32", order="C"))
 
     return ArraySource(
@@ -108,41 +56,11 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
         shape,
         np.dtype(np.int8),
         read,
-        lazy=partial(_copy, bed, opened),
         columns=names,
         row_names=tuple(named),
-        by_columns=True,
         alleles=alleles,
-        genome=genome,
         notes=notes,
     )
-
-
-def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[int]) -> Genotypes:
-    """Copy some genotypes to a temporary file.
-
-    Raises
-    ------
-    FileError
-        Where the disk is full.
-    """
-    n, d = len(rows), len(columns)
-    width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
-    spool = Spool(opened.name, n * d)
-    of_row, of_column, sums = (np.zeros(length, dtype=np.int64) for length in (n, d, d))
-    for chunk in track(slices(d, width), "part of the variants"):
-        index = slice(rows.start, rows.stop, rows.step), list(columns[chunk])
-        values = bed.read(index=index, dtype="int8", order="C")
-        spool.append(values.reshape(-1, 1))
-        missing = values < 0
-        of_row += missing.sum(axis=1)
-        of_column[chunk] = missing.sum(axis=0)
-        sums[chunk] = np.sum(values, axis=0, where=~missing, dtype=np.int64)
-    means = sums / np.maximum(n - of_column, 1)
-    counts, calls = spool.rows(), Holes.of_counts(of_row, of_column)
-    finite, fill = None if calls.by_row else True, np.full(d, np.nan, dtype=np.float32)
-    more = {"dtype": fill.dtype, "source": counts.source, "note": counts.note, "finite": finite}
-    return Genotypes(counts=counts, shape=(n, d), width=width, calls=calls, means=means, fill=fill, **more)
 
 
 def _opened_bed(opened: Opened) -> tuple[Any, list[list[str]], list[list[str]]]:

@@ -225,7 +225,7 @@ def lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
     if stored.ENTRY * entries <= source.whole_within(limit):
         return _sparse(X).tocsr()
     form = X.attrs["encoding-type"].removesuffix("_matrix")
-    stored.refuse_by_columns(form, entries, limit, f"{name}::X", "adata.X = adata.X.tocsr()")
+    stored.refuse_by_columns(form, entries, limit, f"{name}::X")
     members = (member(X, field) for field in ("data", "indices"))
     data, indices = (stored_dataset(path, field, limit, source=f"{name}::X") for field in members)
     n, d = _shape(X)

@@ -12,7 +12,6 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from functools import partial
 from typing import IO, Any
 
@@ -20,7 +19,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gramian.core import arrays, progress
-from gramian.core.checks import amount, counted, evenly
+from gramian.core.checks import amount, counted
 from gramian.errors import DataError, FileError
 from gramian.tables import layout
 from gramian.tables.cells import MISSING_TOKENS
@@ -37,7 +36,6 @@ _LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
 _LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
 _TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
 _PIECE = 1 << 18  # bytes of the beginning that are read together
-_PLACES = 16  # where a large text is looked at
 _TAIL = 1 << 14  # bytes of the end of a text, where notes may stand
 _BLANK = re.compile(rb"\n(?:\r?\n)+")  # lines
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -111,15 +109,6 @@ class TextFile:
         except UnicodeError as error:
             why = f"{self.source} begins as UTF-16 text but is damaged or cut off."
             raise FileError(why, "Save it as UTF-8.") from error
-
-    def apart(self, count: int, size: int) -> Iterator[bytes]:
-        """Yield whole lines from so many places of a file, evenly apart; none of packed text or UTF-16."""
-        self._file.seek(0)
-        start = self._file.read(2)
-        for position in () if self._packed or start in _WIDE else evenly(self.nbytes - size, count):
-            self._file.seek(position)
-            piece = self._file.read(size)
-            yield piece[piece.find(b"\n") + 1 : piece.rfind(b"\n") + 1]
 
     def _reported(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Report how much of the file is read in this pass."""
@@ -218,12 +207,6 @@ class TextSource(ColumnSource):
         """Return the bytes of a block."""
         size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
         return max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
-
-    def further(self) -> Iterator[list[Any]]:
-        """Yield rows from several places of the text, each if it is rows alone."""
-        for piece in self._file.apart(_PLACES, _PIECE):
-            with suppress(DataError):
-                yield self._parsed(piece, 0, frozenset())
 
     def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
         """Yield the text after its header, piece by piece."""
