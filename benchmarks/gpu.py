@@ -126,16 +126,6 @@ def _rows(torch: Any, device: str, quick: bool) -> Iterator[Row]:
         },
         _say_pca,
     )
-    yield Row(
-        f"pca-{n}x{d}-k{k}, float32 on the host",
-        None,
-        lambda: generators.decaying(n, d, 0),
-        {
-            f"gramian.PCA(device={device!r})": lambda X: gramian.PCA(k, random_state=0, device=device).fit(X),
-            "gramian.PCA": lambda X: gramian.PCA(k, random_state=0).fit(X),
-        },
-        _say_pca,
-    )
     yield from _kernel_rows(torch, device, quick)
 
 
@@ -158,8 +148,8 @@ def _kernel_rows(torch: Any, device: str, quick: bool) -> Iterator[Row]:
     yield Row(
         f"landmarks-{m}-of-{large}",
         3.0,
-        lambda: generators.decaying(large, 100, 0) / 10,
-        {f"gramian.KernelPCA(device={device!r})": ours(**options, device=device)},
+        rows(large),
+        {"gramian.KernelPCA": ours(**options)},
         _say_kernel,
     )
 

@@ -116,7 +116,7 @@ def test_parameters_set_after_a_fit_wait_for_the_next_one(model, others):
     before = list(answers(model))
     # Neither of these is about the model: one says where new rows are mapped, the other how a search for
     # pre-images goes, which is documented to follow set_params.
-    names = model.get_params(deep=False).keys() - {"device", "preimage"}
+    names = model.get_params(deep=False).keys() - {"preimage"}
     for name in names:
         old = getattr(model, name)
         model.set_params(**{name: others[name]})

@@ -27,7 +27,7 @@ READING, METHOD, OTHER, OUTPUT, LIMITS = PANELS = (
 )
 IN_FOLDER = ("report", "loadings", "format")  # options of a folder of results
 PANEL_OF = dict.fromkeys(("out", "as_json", "verbose", *IN_FOLDER), OUTPUT) | {"as_is": READING}
-PANEL_OF |= dict.fromkeys(("device", "memory_limit", "random_state"), LIMITS)
+PANEL_OF |= dict.fromkeys(("memory_limit", "random_state"), LIMITS)
 ROOT = Path(__file__).parents[1]
 
 
@@ -243,10 +243,8 @@ TABLE_TEXT = (
 )
 META_TEXT = "A table of metadata, such as batch, sex and age, joined by row names or order."
 LIMIT_TEXT = "Working memory, such as 4GB; larger tables are read in blocks."
-DEVICE_TEXT = "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host."
 MODEL = Input("model", "MODEL", "A .gramian file, or a folder written by fit.")
 DATA = Input("data", "DATA", TABLE_TEXT)
-DEVICE = Option("NAME", DEVICE_TEXT, "the host", suggestions=("cuda", "cpu"), local=True)
 Model = Annotated[Any, MODEL]
 WholeModel = Annotated[Any, MODEL._replace(whole=True)]
 Data = Annotated[Any, DATA]
@@ -255,7 +253,6 @@ LargeData = Annotated[Any, DATA._replace(streamed=True)]
 Meta = Annotated[Any, Input("meta", "FILE", META_TEXT, usual="none")]
 Seed = Annotated[int, Option("NUMBER", "Seed of the random numbers.", check=check_seed)]
 MemoryLimit = Annotated[str | None, Option("BYTES", LIMIT_TEXT, "80 % of the machine's", local=True)]
-Device = Annotated[str | None, DEVICE]
 
 
 def check_count(name: str, value: Any) -> None:

@@ -165,7 +165,7 @@ def feature_sums(
     single = single and rows.weights is None
     dtype = np.dtype(np.float32 if single else np.float64)
     # Near the mean of all rows, so that little cancels; what is subtracted is a number of the arithmetic.
-    some = numpy_rows(rows.at_home.at(evenly(rows.shape[0], NEAR_MEAN)))
+    some = numpy_rows(rows.at(evenly(rows.shape[0], NEAR_MEAN)))
     near = np.empty((some.shape[0], m))
     functions(some, near)
     shift = near.mean(axis=0).astype(dtype)

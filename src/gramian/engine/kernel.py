@@ -184,7 +184,7 @@ class KernelProblem(Problem):
         inverse[:rank] = 1.0 / np.sqrt(values[:rank])
         factors = arrays.to_dtype(arrays.from_numpy(inverse, vectors), rows.dtype)
         coefficients = vectors * counts * factors[None, :]
-        coefficients, vectors = (arrays.moved(A, rows.home) for A in (coefficients, vectors))
+        coefficients, vectors = (arrays.moved(A, rows.like) for A in (coefficients, vectors))
         means = operator.row_means * factor, operator.mean * factor
         repair = self._clipped(spectrum, operator) if self.clip else None
         negative = self._negative(spectrum, operator) * factor

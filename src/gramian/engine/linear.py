@@ -247,7 +247,7 @@ class LinearProblem(Problem):
         directions = complete_basis(arrays.to_dtype(vectors, rows.dtype), k)
         signs = fixed_signs(directions)
         directions = directions * arrays.to_dtype(arrays.from_numpy(signs, directions), rows.dtype)[None, :]
-        directions = arrays.moved(directions, rows.home)
+        directions = arrays.moved(directions, rows.like)
         # Vectors of weighted rows are scores times the roots of their weights.
         if scores is None or view.weighted:
             return Directions(components, directions, None)
@@ -257,7 +257,7 @@ class LinearProblem(Problem):
         if rank < k:
             empty = np.zeros((rows.shape[0], k - rank), rows.dtype)
             scores = arrays.namespace(scores).concat([scores, arrays.from_numpy(empty, scores)], axis=1)
-        return Directions(components, directions, arrays.moved(scores, rows.home))
+        return Directions(components, directions, arrays.moved(scores, rows.like))
 
     def direction_bounds(self, solution: Solution, result: Directions) -> DirectionBounds | None:
         """Bound the angles between the directions and those of the exact covariance.

@@ -128,7 +128,7 @@ def seen_of(rows: Rows, *, center: bool, among: int = 1) -> StreamMoments:
     """Return mean and scatter matrix of one batch, in one pass; it may be merged with so many rows."""
     result, _ = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
-    return StreamMoments(n, 1, center, result, float(result.count), empty_like(rows.home))
+    return StreamMoments(n, 1, center, result, float(result.count), empty_like(rows.like))
 
 
 def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> StreamMoments:

@@ -211,8 +211,8 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
 def _check_kind(estimator: Any, rows: Rows) -> None:
     """Raise an error for another kind of array than the fitted one under ``array_api_dispatch``."""
     fitted = [vars(estimator).get(name) for name in ("components_", "projection_coef_")]
-    like = next((array for array in fitted if array is not None), rows.home)
-    if not get_config()["array_api_dispatch"] or moved(like, rows.home) is like:
+    like = next((array for array in fitted if array is not None), rows.like)
+    if not get_config()["array_api_dispatch"] or moved(like, rows.like) is like:
         return
     where = "the same namespace and the same device as those passed to fit()"
     what = f"Inputs passed to {type(estimator).__name__}.transform() must use {where}"

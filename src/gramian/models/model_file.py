@@ -331,8 +331,7 @@ def _parts_of(model: Any) -> dict[str, Any]:
         name: state[name] for name in declared(model.__class__) if name in state and name not in parameters
     }
     for name, value in parameters.items():
-        # Another machine may not have the device; a model that is a parameter is there once, fitted.
-        if name == "device" or type(value).__name__ in MODELS:
+        if type(value).__name__ in MODELS:  # a model that is a parameter is there once, fitted
             parameters[name] = None
     return {"parameters": parameters, "state": attributes}
 

@@ -29,7 +29,6 @@ from gramian.models.sklearn import knows_names
 from gramian.statistics.projection import inverse_deviations
 from gramian.tables import table
 from gramian.tables.as_rows import as_rows, weighted
-from gramian.tables.device import sent_to
 from gramian.tables.rows import Block, Rows
 
 METHODS = ("pca", "zca", "zca-cor", "pca-cor")
@@ -409,8 +408,6 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         Variances divide by ``n_samples - ddof``, or the sum of the weights less ``ddof``.
     random_state : int, RandomState, Generator or None, default=0
         As in :class:`PCA`.
-    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
-        As in :class:`PCA`.
 
     Attributes
     ----------
@@ -464,7 +461,6 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
     regularization: float | str | None = None
     ddof: int = 1
     random_state: Seed = 0
-    device: str | None = None
 
     # ------------------------------------------------------------------ fit
 
@@ -560,7 +556,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         means, products, scores = mapping.measure(rows, scores=rule is None, keep=keep and rule is None)
         # Rounding of the mean shows where the variance is small.
         self._center = mapping.center + means
-        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
+        self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.like)
         if rule is None:
             rank, degrees = int((self._deviations > 0).sum()), rows.weight - inputs.ddof_of(self.ddof, rows)
             self.regularization_, self.regularized_eigenvalues_ = None, self.eigenvalues_
@@ -570,7 +566,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             self._deviations = np.sqrt(self.regularized_eigenvalues_)
             if self.n_components is None and self.n_components_ < rows.shape[1] and not self._reduces:
                 self._rest = float(np.sqrt(rest))
-        fitted.on_device(self, rows.home)
+        fitted.on_device(self, rows.like)
         return rows, scores
 
     def _regularize(self, rule: float | str, mean: float, view: CenteredRows) -> float:
@@ -698,7 +694,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             "Pass X.toarray(), for a frame X.sparse.to_dense(), or use PCA(whiten=True), which supports "
             "sparse data."
         )
-        return sent_to(weighted(rows, sample_weight), self.device)
+        return weighted(rows, sample_weight)
 
     # ------------------------------------------------ summaries of the model
 

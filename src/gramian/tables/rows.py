@@ -96,7 +96,7 @@ class Rows(ABC):
     free_to_revisit: ClassVar[bool] = True
     # Whether this machine has all rows; parts that are elsewhere are worked on there.
     in_one_place: ClassVar[bool] = True
-    # Whether one pass can store results of every row for the next: not elsewhere, nor on a device.
+    # Whether one pass can store results of every row for the next: not elsewhere.
     keeps_scores: ClassVar[bool] = True
     speed: ClassVar[float] = 0.0  # bytes of them that are read in a second; 0 where nothing is
     spread: ClassVar[Spread | None] = None  # how work is shared where it is not in one place
@@ -185,19 +185,9 @@ class Rows(ABC):
         return None if self.weights is None else self.weights[rows]
 
     @property
-    def home(self) -> Any:
-        """As :attr:`like`, of the kind that the user gets, also if a device computes for the host."""
-        return self.like
-
-    @property
     def xp(self) -> Any:
         """Array namespace that results are returned in."""
         return arrays.namespace(self.like)
-
-    @property
-    def at_home(self) -> Rows:
-        """The same rows where they are, if a device works on them for the host."""
-        return self
 
     @property
     def least_columns(self) -> int:

@@ -100,7 +100,6 @@ def test_commands_without_extras_work_or_name_the_extra(folder):
         "images": ["fit", "pictures-of-people", "-o", "f.gramian"],
         "docx": ["report", "table", "-o", "report.docx"],
         "plots": ["plot", "table", "a.csv", "-o", "figures"],
-        "gpu": ["fit", "a.csv", "--device", "cuda"],
         "onnx": ["export", "table", "-o", "m.onnx"],
     }
     refused["app"] = ["serve", "a.csv"]

@@ -12,11 +12,6 @@ REBUILT = "reconstruction.csv"
 
 def _check_transform(values: Mapping[str, Any], model: Any) -> None:
     this = f"This is a {type(model).__name__}"
-    if values.get("device") is not None:
-        if "device" not in model.get_params(deep=False):
-            whose = "applies only to PCA, kernel PCA and whitening"
-            raise ParameterError("device", allowed=whose, hint=f"{this}.")
-        model.set_params(device=values["device"])
     if values.get("standard_errors") and not hasattr(model, "projection_quality"):
         raise ParameterError("standard_errors", allowed="are those of a PCA", hint=f"{this}: leave them out.")
 
@@ -28,7 +23,6 @@ def transform(
     *,
     standard_errors: bool = False,
     memory_limit: verb.MemoryLimit = None,
-    device: verb.Device = None,
 ) -> Annotated[verb.Result, verb.Output("rows", default="-")]:
     """Write the scores of new rows.
 
@@ -219,7 +213,6 @@ def whiten(
     regularization: float | Literal["ledoit-wolf"] | None = None,
     ddof: Annotated[int, verb.Option("NUMBER")] = 1,
     random_state: verb.Seed = 0,
-    device: verb.Device = None,
 ) -> Annotated[verb.Result, verb.Output("rows", default="-", key="out", listing=WHITENED)]:
     """Make columns uncorrelated, with variance 1.
 

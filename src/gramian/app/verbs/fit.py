@@ -57,7 +57,6 @@ def estimator(
     ] = None,
     random_state: verb.Seed = 0,
     memory_limit: verb.MemoryLimit = None,
-    device: verb.Device = None,
     repair: Annotated[Literal["clip"] | None, verb.Option(usual="an error")] = None,
     preimage: Annotated[
         Literal["auto", "fixed-point", "ridge"] | None, verb.Option(usual="by the kernel")

@@ -24,7 +24,6 @@ from gramian.models import fitted, inputs, saving, sklearn
 from gramian.models.kernel_pca import fits, preimages, projection
 from gramian.models.kernel_pca.projection import Standardisation
 from gramian.statistics.findings import warn_of_findings
-from gramian.tables import device
 from gramian.tables.as_rows import as_rows, weighted
 from gramian.tables.rows import Rows, require_magnitudes
 from gramian.tables.table import Expected
@@ -137,8 +136,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         How ``inverse_transform`` and ``denoise`` find rows: "fixed-point" is the iteration of Mika et al.,
         for rbf, rq, and matern with nu=1.5 or 2.5; "ridge" is a map learned by ridge regression, for any
         kernel. "auto" uses the first that applies; the linear kernel needs none of them and is exact.
-    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
-        As in :class:`PCA`. All encoded rows must fit on the device; tiles are computed there.
 
     Attributes
     ----------
@@ -379,7 +376,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         if columns and (unseen := require_magnitudes(rows)).size:
             seen = np.isin(np.arange(rows.shape[1]), unseen, invert=True).astype(rows.dtype)
             rows = rows.converted(lambda values: arrays.dense(values) * arrays.from_numpy(seen, values))
-        return device.sent_to(rows, self.device)
+        return rows
 
     def _fit_of(self, X: Any, sample_weight: Any = None) -> fits.ExactFit | fits.FeatureFit:
         """Return the fit to X of the chosen solver; an exact one stores all rows in this process."""
@@ -427,7 +424,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         fitted.store_solution(self, components, fit.solution, requested=requested, matrix=fit.matrix)
         if result.vectors is not None and unequal:
             self._complete_vectors(rows)
-        fitted.on_device(self, rows.home)
+        fitted.on_device(self, rows.like)
 
     def _complete_vectors(self, rows: Rows) -> None:
         """Set what belongs to rows of weight 0, of which the weighted matrix says nothing."""
@@ -660,13 +657,13 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         restored = result if self._scaling is None else self._scaling.back(result)
         with np.errstate(over="ignore"):
             returned = arrays.require_range(arrays.to_dtype(restored, rows.dtype), "Rows of these scores")
-        back = self._as_fitted(arrays.moved(returned, rows.home))
+        back = self._as_fitted(arrays.moved(returned, rows.like))
         if not return_error:
             return back
         again = self._standardised(arrays.to_float64(returned))
         if method == "exact":
-            return back, arrays.moved(xp.linalg.vector_norm(again - result, axis=1), rows.home)
-        return back, arrays.from_numpy(preimages.residuals(space, again, Z), rows.home)
+            return back, arrays.moved(xp.linalg.vector_norm(again - result, axis=1), rows.like)
+        return back, arrays.from_numpy(preimages.residuals(space, again, Z), rows.like)
 
     def _ridge(self, space: preimages.FeatureSpace) -> preimages.RidgeMap:
         """Return the learned map, which the model caches."""

@@ -62,7 +62,6 @@ class KernelParameters:
     preimage: str = "auto"
     n_landmarks: int | None = None
     landmarks: Annotated[npt.ArrayLike, "_ d"] = "rpcholesky"
-    device: str | None = None
 
 
 @dataclass(eq=False)
@@ -102,7 +101,7 @@ class KernelFit:
         """The kernel with every parameter a number; None for a precomputed one."""
         if is_precomputed(self.parameters):
             return None
-        kernel, rows = asked_kernel(self.parameters), self.rows.at_home
+        kernel, rows = asked_kernel(self.parameters), self.rows
         values = some_of(rows) if not rows.free_to_revisit else rows.in_memory()
         kernel.admit_sparse(values)
         return kernel.resolve(values, rows.feature_names)
@@ -188,10 +187,9 @@ class FeatureFit(KernelFit):
         _ = self.plan  # which refuses what cannot be
         assert kernel is not None
         preimage_method(parameters.preimage, kernel, sparse=rows.skips_zeros)
-        home = rows.at_home
         # For the precision only the number of rows counts.
         precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), parameters.tol)
-        every = kernel.bind(_reaching_as_far(home), precision)
+        every = kernel.bind(_reaching_as_far(rows), precision)
         landmarks = self._given
         if landmarks is None:
             options = {
@@ -200,8 +198,8 @@ class FeatureFit(KernelFit):
                 "dtype": np.float32 if self._single else np.float64,
             }
             rng = generators(parameters.random_state, 4)[3]
-            landmarks, self.indices = chosen(every, home, self.count, self._rule, rng, **options)
-        self.landmarks = landmarks if sparse.issparse(landmarks) else moved(landmarks, home.home)
+            landmarks, self.indices = chosen(every, rows, self.count, self._rule, rng, **options)
+        self.landmarks = landmarks if sparse.issparse(landmarks) else moved(landmarks, rows.like)
         features = self._features(rows.shape[0], rows.dtype, every)
         return self._decomposed(features, features.sums(rows), began, spread=not rows.in_one_place)
 

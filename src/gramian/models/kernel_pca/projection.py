@@ -53,7 +53,7 @@ class Standardisation:
         check_scale(scale, precomputed=precomputed)
         if scale is None:
             return None
-        view = center_rows(rows.at_home, center=True, scale=scale, ddof=ddof_of(1, rows))
+        view = center_rows(rows, center=True, scale=scale, ddof=ddof_of(1, rows))
         assert view.divisor is not None
         assert view.rest is not None
         divisor = np.ldexp(view.divisor, -view.unit_exponent)

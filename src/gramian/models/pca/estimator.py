@@ -138,9 +138,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
     memory_limit : int, str or None, default=None
         Working memory excluding the data and the results, in bytes or as text such as "4GB". None uses
         GRAMIAN_MEMORY_LIMIT or 80 % of the machine's memory.
-    device : {"cuda", "cuda:1", ..., "cpu"} or None, default=None
-        PyTorch device for NumPy arrays and files. Data are moved there, large data block by block, and the
-        results are NumPy arrays; "cpu" is the host. None computes on the device of the data.
     whiten : bool, default=False
         Scale scores to unit variance. Scores of components beyond the rank are 0, not amplified noise.
 
@@ -400,12 +397,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         if "expected" not in options and self.missing in ("mean", "em", "iterative"):
             options["missing"] = self.missing
         rows = as_rows(X, weigh=True, estimator="PCA", check_finite=False, limit=limit, **options)
-        rows = rows if sample_weight is None else weighted(rows, sample_weight)
-        if self.device is None:
-            return rows
-        from gramian.tables.device import sent_to  # which most fits do not need
-
-        return sent_to(rows, self.device)
+        return rows if sample_weight is None else weighted(rows, sample_weight)
 
     def _completed(
         self, X: Any, sample_weight: Any, *, quick: bool = False
@@ -468,8 +460,8 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
             self._center_rest = view.rest.copy()
         scaled = problem.scale is not None or problem.metric is not None
         self._divisor = divisor = view.data_divisor if scaled else None
-        self.mean_ = arrays.from_numpy(self._center.astype(rows.dtype), rows.home)
-        self.scale_ = None if divisor is None else arrays.from_numpy(divisor.astype(rows.dtype), rows.home)
+        self.mean_ = arrays.from_numpy(self._center.astype(rows.dtype), rows.like)
+        self.scale_ = None if divisor is None else arrays.from_numpy(divisor.astype(rows.dtype), rows.like)
         self.constant_features_ = np.flatnonzero(view.constant)
         self.noise_variance_ = components.noise
         self.reconstruction_error_ = components.left * (problem.degrees / problem.weight)
@@ -488,7 +480,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
             from gramian.statistics.component_rules import fraction_rule
 
             self.component_choice_ = fraction_rule(scree_of(self), self.n_components)
-        fitted.on_device(self, rows.home)
+        fitted.on_device(self, rows.like)
 
     # --------------------------------------------------------------- stream
 

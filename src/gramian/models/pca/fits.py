@@ -39,7 +39,6 @@ class PCAParameters:
     random_state: Seed = 0
     memory_limit: int | str | None = None
     forgetting: float = 1.0
-    device: str | None = None
     missing: str = "error"
     feature_weight: Annotated[npt.ArrayLike | None, "d"] = None
     certificate: str = "probabilistic"
@@ -154,9 +153,9 @@ class TableFit:
         if target == Target() and problem.most != min(self.rows.shape):
             count = problem.most
         result = problem.directions(solution, count)
-        if not is_numpy(self.rows.home):
+        if not is_numpy(self.rows.like):
             # A stream is solved in NumPy, whatever kind its rows were.
-            result = replace(result, vectors=moved(result.vectors, self.rows.home))
+            result = replace(result, vectors=moved(result.vectors, self.rows.like))
         certificate, account = solution.certificate, solution.account
         if certificate is not None:
             directions = problem.direction_bounds(solution, result)

@@ -165,7 +165,7 @@ class Material:
     @cached_property
     def matrix(self) -> tuple[Any, float]:
         """The varying columns, centred and scaled, near 1 in size; and what turns squares into variances."""
-        view = replace(self.view, rows=self.problem.rows.at_home)
+        view = replace(self.view, rows=self.problem.rows)
         C = to_numpy(view.block(slice(None), slice(None)))
         if view.constant.any():
             C = C[:, ~view.constant]

@@ -56,7 +56,7 @@ def check_stream(parameters: PCAParameters, rows: Rows, seen: StreamMoments | No
         raise ParameterError("n_components", int(count), why, hint)
     # As if rows enough had been seen.
     n = max(rows.shape[0] + before, d + 2)
-    fit = TableFit(parameters, SeenRows(dtype=rows.dtype, shape=(n, d), like=rows.home))
+    fit = TableFit(parameters, SeenRows(dtype=rows.dtype, shape=(n, d), like=rows.like))
     rule = None if fit.wanted.rule is None else RULES[fit.wanted.rule]
     unequal = parameters.forgetting != 1.0 or rows.weights is not None or (seen is not None and seen.weighted)
     if rule is not None and (rule.draws or (unequal and count is not None)):
