@@ -157,100 +157,30 @@ def test_annotated_dense_data_keeps_its_names(tmp_path):
     assert PCA(3, random_state=0).fit(source).explained_variance_ == pytest.approx(model.explained_variance_)
 
 
-@pytest.mark.parametrize(("solver", "scale"), [("covariance", None), ("krylov", "unit")])
-@pytest.mark.walk
-def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.tables.stored.BATCH", 20_000)
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_annotated_sparse_data_comes_into_memory_as_such(form, tmp_path):
     X = counts()
-    path = save_annotated(tmp_path / "x.h5ad", X, chunks=True, compression="lzf")
-    options = {"solver": solver, "scale": scale, "random_state": 0}
-    limit = 40_000_000 if solver == "krylov" else 70_000_000
+    path = save_annotated(tmp_path / "x.h5ad", X.asformat(form), chunks=True, compression="lzf")
     rows = as_rows(path, limit=12_000_000)
-    assert not rows.free_to_revisit
     assert rows.skips_zeros
-    assert len(rows.batches) == 16
-    model = PCA(4, **options, memory_limit=limit).fit(rows)
-    dense = X.toarray().astype("f8")
-    agree(model, PCA(4, **options).fit(dense))
-    scores = (dense - model._center) / (1 if scale is None else model.scale_) @ model.components_.T
-    assert np.allclose(model.transform(rows), scores, atol=1e-3)
-    assert rows.feature_names[:2] == ("gene0", "gene1")
-
-
-def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch):
-    from gramian.engine.centered import center_rows
-    from gramian.engine.scatter import CovarianceOperator
-    from gramian.tables.stored import FileSparseRows
-
-    monkeypatch.setattr("gramian.tables.stored.BATCH", 20_000)
-    X = counts()
-    rows = as_rows(save_annotated(tmp_path / "x.h5ad", X), limit=12_000_000)
-    C = center_rows(rows, center=True, scale="unit", ddof=1)
-    read, made = [], FileSparseRows.__getitem__
-    monkeypatch.setattr(
-        FileSparseRows, "__getitem__", lambda self, part: read.append(part) or made(self, part)
-    )
-    V = np.random.default_rng(0).standard_normal((700, 5))
-    product = CovarianceOperator(C).matmat(V)
-    assert sorted((part.start, part.stop) for part in read) == [(p.start, p.stop) for p in rows.batches]
-    dense = X.toarray().astype("f8")
-    dense = (dense - dense.mean(axis=0)) / dense.std(axis=0, ddof=1)
-    assert np.allclose(product, dense.T @ (dense @ V), rtol=1e-10)
-    assert np.allclose(C.transposed_times(dense[:, :3]), dense.T @ dense[:, :3], rtol=1e-10, atol=1e-6)
-
-
-def test_sparse_data_far_from_the_origin_with_empty_and_constant_columns(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.tables.stored.BATCH", 20_000)
-    dense = counts().toarray().astype("f8")
-    dense[:, 5], dense[:, 6], dense[:, 7] = 0, 2.5, 1e6 + dense[:, 7]
-    path = save_annotated(tmp_path / "x.h5ad", sparse.csr_matrix(dense))
-    rows = as_rows(path, limit=12_000_000)
-    model = PCA(3, scale="unit", memory_limit="1GB").fit(rows)
-    assert model.constant_features_.tolist() == [5, 6]
-    exact = (dense - dense.mean(axis=0)) / np.where(dense.std(axis=0) > 0, dense.std(axis=0, ddof=1), 1)
-    values = np.linalg.eigvalsh(exact.T @ exact)[:-4:-1] / (len(dense) - 1)
-    assert model.explained_variance_ == pytest.approx(values, rel=1e-6)
-    dense[8000, 11] = np.nan
-    path = save_annotated(tmp_path / "y.h5ad", sparse.csr_matrix(dense))
-    rows = as_rows(path, limit=12_000_000, check_finite=False)
-    with pytest.raises(DataError, match=r"Input X contains NaN: row 8000 \(named"):
-        PCA(3).fit(rows)
-
-
-def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
-    X = counts()
-    path = save_annotated(tmp_path / "x.h5ad", X.tocsc())
-    rows = as_rows(path, limit=20_000_000)
-    assert rows.skips_zeros
-    assert rows.free_to_revisit
     assert (rows.in_memory() != X).nnz == 0
-    with pytest.raises(MemoryLimitError, match="holds a sparse matrix in CSC format, so reading rows"):
-        as_rows(path, limit=12_000_000)
-    save_annotated(path, X)
-    with pytest.raises(MemoryLimitError, match="This needs all 9,000 rows of"):
-        KernelPCA(2).fit(as_rows(path, limit=12_000_000))
-    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
-    assert as_rows(path).skips_zeros
-    assert as_rows(path).free_to_revisit
-    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "3MB")
-    with pytest.raises(MemoryLimitError, match="This needs all 9,000 rows of"):
-        as_rows(path)
+    assert rows.feature_names[:2] == ("gene0", "gene1")
+    agree(PCA(4, random_state=0).fit(rows), PCA(4, random_state=0).fit(X.toarray().astype("f8")))
+    with pytest.raises(MemoryLimitError, match=r"x\.h5ad::X is a sparse matrix of .* MB, and 3 MB of memory"):
+        as_rows(path, limit=3_000_000)
 
 
 def test_sparse_data_that_is_refused_as_in_memory(tmp_path):
-    path = save_annotated(tmp_path / "x.h5ad", counts())
-    with pytest.raises(MemoryLimitError, match="transpose=True reads columns, but"):
-        as_rows(scan(path, transpose=True), limit=12_000_000)
     np.save(tmp_path / "x.npy", np.ones((1, 900_000)))
     with pytest.raises(DataError, match=r"holds 1 row, and a minimum of 2 is required by PCA\. Give"):
         PCA(1, memory_limit="20MB").fit(tmp_path / "x.npy")
     X = counts()
     X.indices[200_000] = 5000
     path = save_annotated(tmp_path / "x.h5ad", X)
-    with pytest.raises(FileError, match="rows 0 to 8,999: it is damaged, an entry is in column"):
+    with pytest.raises(FileError, match=r"cannot be read: it is .* damaged"):
         PCA(2).fit(as_rows(path, limit=12_000_000))
     X.indptr[5] = 10**6
-    with pytest.raises(FileError, match=r"is damaged: its indptr does not fit its data\. Write it"):
+    with pytest.raises(FileError, match=r"cannot be read: it is .* damaged"):
         as_rows(save_annotated(path, X), limit=12_000_000)
     X = counts()
     parts = {"format": b"csr", "data": X.data, "indices": X.indices, "indptr": X.indptr}

@@ -33,7 +33,9 @@ def failing(monkeypatch):
         monkeypatch.setattr(
             memory.ArrayRows,
             "cut",
-            checked(moments, lambda rows, part, columns: part_size(rows, part, columns)),
+            checked(
+                moments, lambda rows, part, columns: part_size(rows, part, columns) * (rows.shape[1] == 12)
+            ),
         )
         monkeypatch.setattr(
             tiles.TileMatrix, "_fill", checked(fill, lambda matrix, stack, scratch: stack.size)

@@ -354,6 +354,7 @@ def test_a_memory_map_is_read_from_its_file_where_that_is_sure(tmp_path):
 
 
 def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))

@@ -118,14 +118,7 @@ def test_a_store_in_a_zip_file_is_known_by_its_content(tmp_path):
     (tmp_path / "text.zarr").write_text("no store")
     with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
         scan(tmp_path / "text.zarr").read()
-    with zarr.storage.ZipStore(tmp_path / "a.zarr.zip", mode="w") as store:
-        group = zarr.create_group(store)
-        for name in "xy":
-            group.create_array(name, data=X)
-    stream = io.BytesIO((tmp_path / "a.zarr.zip").read_bytes())
-    with pytest.raises(DataError, match=r"standard input holds x \(3000 x 20 float32\), y \(3000 x 20"):
-        scan(stream).read()
     with zarr.storage.ZipStore(tmp_path / "b.zarr.zip", mode="w") as store:
         zarr.create_array(store, data=X, chunks=(700, 12))
-    stream = io.BytesIO((tmp_path / "b.zarr.zip").read_bytes())
-    assert np.array_equal(scan(stream).read().values, X)
+    with pytest.raises(FileError, match=r"is a Zarr store in a stream, which is not supported\. Save it"):
+        scan(io.BytesIO((tmp_path / "b.zarr.zip").read_bytes())).read()

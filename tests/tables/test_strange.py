@@ -178,11 +178,8 @@ def test_of_two_tables_the_first_is_read_and_said():
     assert read_text(parts).row_names == ("x", "y", "z", "u")
 
 
-def test_lines_that_are_no_rows_are_not_to_be_corrected():
+def test_a_line_of_another_length_is_named():
     rows = "a,b,c\n" + "1,2,3\n" * 30
-    for block in ("x,1\ny,2\nz,3\n", "\nmeans\nx,1\ny,2\n"):
-        with pytest.raises(DataError, match="what begins there is no part of the table"):
-            read_text(rows + block)
     with pytest.raises(DataError, match=r"line 32.*correct that line"):
         read_text(rows + "1,2\n" + "1,2,3\n" * 3)
 
@@ -253,7 +250,7 @@ def test_the_sheet_with_the_largest_table_is_read_and_named(tmp_path):
     assert scan(tmp_path / "x.xlsx").read().values.shape == (299, 2)
     points.append(["p300", "a", "b"])
     book.save(tmp_path / "x.xlsx")
-    with pytest.raises(DataError, match=r"x.xlsx::Points has 2 columns that hold no numbers"):
+    with pytest.raises(DataError, match=r"x\.xlsx::Points has no numeric columns: .* Do as gramian\.propose"):
         scan(tmp_path / "x.xlsx").read()
 
 
@@ -434,7 +431,7 @@ def test_where_tables_begin():
 
 def test_a_header_that_goes_on_in_the_first_row_is_named():
     text = "gene,s1,s2\nclass,A,B\ng1,1.5,2\ng2,3,4\n"
-    with pytest.raises(DataError, match="standard input has 2 columns that hold no numbers:") as caught:
+    with pytest.raises(DataError, match="standard input has no numeric columns:") as caught:
         read_text(text)
     assert "'s1' ('A' in row 0)" in str(caught.value)
     assert read_text(text, header=2).values.tolist() == [[1.5, 2], [3, 4]]
@@ -450,6 +447,9 @@ def test_the_advice_of_a_refusal_reads_the_file(name, tmp_path):
     try:
         scan(path).read()
     except DataError as error:
+        if str(error).endswith("Do as gramian.propose suggests."):
+            assert scan(path, **propose(path).reading).read().values.shape[1] > 1
+            return
         advice = str(error).rpartition("ead it with ")[2].removesuffix(".")
     else:
         return
@@ -490,7 +490,7 @@ def test_slips_in_columns_of_numbers_are_named_and_read_as_meant():
     missing = read("slips.csv", missing="em", slips="missing", na_values="8-9").values
     assert np.isnan(missing).sum() == 6
     with pytest.raises(
-        DataError, match=r"'7,9' in row 6, most likely 7\.9.*Do as gramian\.propose suggests, or"
+        DataError, match=r"'7,9' in row 6, most likely 7\.9.*Do as gramian\.propose suggests\."
     ):
         read("slips.csv")
 

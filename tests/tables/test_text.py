@@ -137,7 +137,6 @@ def test_headers_and_rows_of_any_number():
     table = read(data)
     assert table.row_names[-2:] == ("e39999", "\xe9")
     assert table.notes[0] == "the text is not UTF-8 and was read as Windows-1252 (Western European)"
-    assert read(data, label="e5", transpose=True).row_names[-1] == "\xe9"
 
 
 def test_titles_of_plink_stand_above_text_alone(tmp_path):

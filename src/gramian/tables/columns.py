@@ -734,17 +734,12 @@ class _Growing:
 
 
 def spelling_notes(columns: dict[str, Any]) -> Iterator[str]:
-    """Say in which columns of labels texts differ only in blanks around them, or in capitals."""
+    """Say in which columns of labels texts differ only in capitals."""
     texts = {name: strings.as_given(column) for name, column in columns.items() if is_text(column)}
 
     def kinds(column: Any) -> int:
         return int(pc.count_distinct(column).as_py())
 
-    padded = [
-        name for name, column in texts.items() if kinds(column) < kinds(strings.without_blanks(columns[name]))
-    ]
-    if padded:
-        yield f"blanks around labels were left out in {listed(padded)}"
     for name, column in texts.items():
         if kinds(pc.utf8_lower(column)) < kinds(column) <= MOST_SPELLED:
             alike: dict[str, list[str]] = {}
@@ -857,6 +852,8 @@ def refuse_text(
     if len(text) == len(value_columns) and expected is None:
         what = f"{source} has no numeric columns" + (f": {shown}" if text else "")
         hint = "At least one column must hold numbers and not be dropped, an id or a label."
+        if slips or marks_of(columns, text, slips):
+            hint = "Do as gramian.propose suggests."
         return DataError(f"{what}. {comma}".rstrip(), hint)
     holding = counted(len(text), "column that holds", "columns that hold")
     what = f"{source} has {holding} no numbers: {shown}. {comma}".rstrip()

@@ -11,7 +11,7 @@ import array_api_compat
 
 from gramian.core.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_bytes
 from gramian.core.checks import amount, slices
-from gramian.errors import MemoryLimitError, needs
+from gramian.errors import MemoryLimitError
 from gramian.tables.rows import Rows
 
 R = TypeVar("R")
@@ -119,7 +119,7 @@ def quick_double(like: Any) -> bool:
     device = None if is_numpy(like) else array_api_compat.device(like)
     if getattr(device, "type", None) != "cuda":
         return False
-    return _torch().cuda.get_device_capability(device) in FULL_DOUBLE
+    return sys.modules["torch"].cuda.get_device_capability(device) in FULL_DOUBLE
 
 
 def named(rows: Rows) -> str:
@@ -139,9 +139,3 @@ def block_length(rows: Rows, axis: int, width: int = 0) -> int:
 def free_memory(like: Any) -> int:
     """Return the free bytes where an array is; for the host, its memory limit."""
     return device_memory(like) or memory_limit_bytes(None)
-
-
-def _torch() -> Any:
-    with needs("gpu", "torch", "device=..."):
-        import torch
-    return torch

@@ -218,41 +218,15 @@ def _other(X: Any, name: Any, dtype: Any) -> str:
 
 # ---- Sparse matrices
 
-SAMPLED_ROWS = 4096  # that show how many entries each column has
 # Runs of rows that threads share out, at most, and entries of each, at least.
 PIECES, LEAST_ENTRIES = 16, 200_000
+SAMPLED_ROWS = 4096  # that show how many entries each column has
+ENTRY = 12  # bytes of a number and its column
 VECTORS = 8  # of a number for each row and column, needed by any computation with a matrix
 
 
-class Sparse(Rows):
-    """What sparse rows have in common, in memory and in files."""
-
-    skips_zeros: ClassVar[bool] = True
-
-    @property
-    def block_dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float64)
-
-    @cached_property
-    def _by_column(self) -> Any:
-        """The matrix in memory, in the order that blocks of columns are cut in."""
-        return self.in_memory().tocsc()
-
-    @property
-    def sampled(self) -> Any:
-        """Some rows, which show how many entries each column has."""
-        return self.block(self.batches[0]).values
-
-    def cut(self, rows: slice, columns: slice) -> Any:
-        values = self._by_column if rows == slice(None) else self.block(rows).values
-        return values[:, columns].toarray()
-
-    def at(self, indices: Any) -> Any:
-        return Rows.at(self, indices)
-
-
 @dataclass(frozen=True, eq=False)
-class SparseRows(Sparse):
+class SparseRows(Rows):
     """Rows of a sparse matrix.
 
     Attributes
@@ -266,6 +240,7 @@ class SparseRows(Sparse):
 
     values: Any
     single: bool = False
+    skips_zeros: ClassVar[bool] = True
 
     @classmethod
     def checked(cls, X: Any, request: RowsRequest) -> SparseRows:
@@ -335,6 +310,15 @@ class SparseRows(Sparse):
 
     def in_memory(self) -> Any:
         return self.values
+
+    @cached_property
+    def _by_column(self) -> Any:
+        """The matrix in the order that blocks of columns are cut in."""
+        return self.values.tocsc()
+
+    def cut(self, rows: slice, columns: slice) -> Any:
+        values = self._by_column if rows == slice(None) else self.block(rows).values
+        return values[:, columns].toarray()
 
     def converted(self, f: Callable[[Any], Any]) -> ArrayRows:
         arrays.require_memory(8 * self.shape[0] * self.shape[1], "The dense form of X", "Give fewer rows")

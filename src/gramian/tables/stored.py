@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,12 +19,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.core.arrays import as_csr, dense, memory_limit_bytes, stacked
+from gramian.core.arrays import dense, memory_limit_bytes, stacked
 from gramian.core.checks import amount, counted, slices
 from gramian.core.progress import Passes, track
 from gramian.errors import FULL, DataError, FileError, MemoryLimitError, reason
-from gramian.tables.memory import Sparse
-from gramian.tables.rows import BLOCK_BYTES, Block, Holes, Rows
+from gramian.tables.rows import BLOCK_BYTES, Rows
 from gramian.tables.source import bytes_of_rows, damage, dtype_of_rows, whole_within
 from gramian.tables.table import RowsRequest
 
@@ -133,10 +131,10 @@ class StoredRows(Rows):
     def take_columns(self, columns: npt.NDArray[np.intp]) -> Any:
         return self.mapped(lambda rows: rows.map(lambda block: block.values[:, columns]), len(columns))
 
-    def derived(self, kind: type[DerivedRows], **changes: Any) -> DerivedRows:
+    def derived(self, **changes: Any) -> DerivedRows:
         """Return rows that are computed from these when they are read."""
         attributes = {field.name: getattr(self, field.name) for field in fields(StoredRows)}
-        return kind(**attributes | {"base": self, "shape": self.shape, "passes": Passes()} | changes)
+        return DerivedRows(**attributes | {"base": self, "shape": self.shape, "passes": Passes()} | changes)
 
     def picked(
         self, indices: Sequence[int] | npt.NDArray[Any] | None = None, columns: Sequence[int] | None = None
@@ -150,12 +148,8 @@ class StoredRows(Rows):
         if columns is not None:
             changes |= {"columns": np.asarray(columns), "speed": self.speed * len(columns) / d}
             changes |= {"cuts_columns": False, "picture_shape": None}
-        if self.skips_zeros:
-            indptr: Any = self.indptr  # type: ignore[attr-defined]
-            lengths = np.diff(indptr) if every else np.diff(indptr)[np.asarray(indices)]
-            changes["indptr"] = np.concatenate([[0], np.cumsum(lengths)])
         shape = n if indices is None else len(indices), d if columns is None else len(columns)
-        return self.derived(DerivedSparse if self.skips_zeros else DerivedRows, shape=shape, **changes)
+        return self.derived(**changes, shape=shape)
 
     def filled(self, means: npt.NDArray[Any]) -> StoredRows:
         """Return the same numbers, with the column's one in place of NaN."""
@@ -164,11 +158,11 @@ class StoredRows(Rows):
         def without_nan(block: Any, rows: slice, columns: slice) -> Any:
             return np.where(np.isnan(block), means[columns], block)
 
-        return self.derived(DerivedRows, f=without_nan, finite=True)
+        return self.derived(f=without_nan, finite=True)
 
     def converted(self, f: Callable[[Any], Any]) -> StoredRows:
         changes = {"stored": self.dtype, "note": "", "cuts_columns": False}
-        return self.derived(DerivedRows, f=lambda block, *_: f(block), **changes)
+        return self.derived(f=lambda block, *_: f(block), **changes)
 
     def in_memory(self) -> Any:
         """Read the whole table, for those who truly need it.
@@ -503,130 +497,6 @@ class ChunkedRows(StoredRows):
         if self.cache.dataset is None:
             self.cache.dataset = h5py.File(self.path, "r")
         return self.cache.dataset[self.key]
-
-
-# -------------------------- Sparse matrices in files, in compressed rows
-
-ENTRY = 12  # bytes of a number and its column in memory
-BATCH = 1 << 19  # entries of sparse rows that products take at a time
-
-
-def refuse_by_columns(form: str, entries: int, limit: int, source: str) -> None:
-    """Raise for a matrix that is not stored by rows, which would have to be read as a whole.
-
-    Raises
-    ------
-    MemoryLimitError
-    """
-    if form != "csr":
-        what = f"{source} holds a sparse matrix in {form.upper()} format, so reading rows needs all of its"
-        why = f"{what} {amount(ENTRY * entries)}, but a table may take at most {amount(whole_within(limit))}."
-        raise MemoryLimitError(why, "Write it by rows, adata.X = adata.X.tocsr(), or raise memory_limit.")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StoredSparseRows(StoredRows, Sparse):
-    """Sparse rows that are read when their turn comes.
-
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n + 1,)
-        Where each row begins.
-    """
-
-    indptr: npt.NDArray[Any]
-    cut, at, least_columns = Sparse.cut, Sparse.at, Sparse.least_columns
-
-    @property
-    def batches(self) -> list[slice]:
-        """Slices of rows with about ``BATCH`` entries."""
-        starts = self.indptr
-        marks = np.searchsorted(starts, np.arange(starts[0] + BATCH, starts[-1], BATCH), side="right") - 1
-        ends = np.unique(np.r_[0, marks, self.shape[0]]).tolist()
-        return [slice(left, right) for left, right in pairwise(ends)]
-
-    @property
-    def stored_bytes(self) -> int:
-        return int(self.indptr[-1] - self.indptr[0]) * ENTRY
-
-    @property
-    def share(self) -> float:
-        return float(self.stored_bytes / ENTRY / max(1, self.shape[0] * self.shape[1]))
-
-    def block(self, rows: slice) -> Block:
-        return Block(rows, self[rows], self.weights_of(rows))
-
-    def whole(self, most: int) -> Any:
-        return as_csr(super().whole(most))
-
-    def require_finite(self, *, holes: bool = False) -> Holes | None:
-        finite = all(np.isfinite(self[rows].data).all() for rows in self.batches)
-        return None if finite else super().require_finite(holes=holes)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DerivedSparse(StoredSparseRows, DerivedRows):
-    """Sparse rows of other ones that are picked or computed when they are read."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FileSparseRows(StoredSparseRows):
-    """Rows of a matrix in compressed rows whose numbers are in a file.
-
-    Attributes
-    ----------
-    indices, values : StoredRows, or another array that is read when it is sliced
-        Columns and numbers of the entries, one below the other.
-
-    Examples
-    --------
-    >>> X = sparse.csr_array(np.array([[0.0, 2.0], [1.0, 0.0]]))
-    >>> FileSparseRows.of(X.shape, X.indptr, X.indices, X.data, "memory")[1:2].toarray()
-    array([[1., 0.]])
-    """
-
-    indices: Any
-    values: Any
-    shape: tuple[int, int] = (0, 0)
-
-    @classmethod
-    def of(
-        cls,
-        shape: tuple[int, int],
-        indptr: npt.NDArray[Any],
-        indices: Any,
-        values: Any,
-        source: str,
-    ) -> FileSparseRows:
-        """Return the rows of a matrix.
-
-        Raises
-        ------
-        FileError
-            If its arrays do not fit together.
-        """
-        ends, lengths = indptr[[0, -1]].tolist() if indptr.size else [], np.diff(indptr)
-        wrong = indptr.shape != (shape[0] + 1,) or ends != [0, len(values)]
-        if wrong or len(values) != len(indices) or lengths.min(initial=0) < 0:
-            raise FileError(f"{source} is damaged: its indptr does not fit its data. Write it again.")
-        resident = indptr.nbytes + sum(getattr(array, "resident_bytes", 0) for array in (values, indices))
-        facts = {"source": source, "resident_bytes": resident, "dtype": np.dtype(values.dtype)}
-        return cls(shape=shape, indptr=indptr, indices=indices, values=values, **facts)
-
-    def read(self, rows: slice, columns: slice) -> sparse.csr_matrix:
-        """Return consecutive rows in float64."""
-        first, last = self.indptr[[rows.start, rows.stop]].tolist()
-        data, indices = (np.ravel(array[first:last]) for array in (self.values, self.indices))
-        indices = indices.astype(np.int32 if self.shape[1] < 2**31 else np.int64, copy=False)
-        if indices.size and not 0 <= indices.min() <= indices.max() < self.shape[1]:
-            wrong = indices.min() if indices.min() < 0 else indices.max()
-            where = f"{self.source}, rows {rows.start:,} to {rows.stop - 1:,}: it is damaged"
-            why = f"{where}, an entry is in column {wrong} of {self.shape[1]:,}."
-            raise FileError(why, "Write it again.")
-        starts = self.indptr[rows.start : rows.stop + 1] - first
-        made = (data.astype(np.float64, copy=False), indices, starts.astype(indices.dtype))
-        result = sparse.csr_matrix(made, shape=(rows.stop - rows.start, self.shape[1]))
-        return result if columns == slice(0, self.shape[1], 1) else result[:, columns]
 
 
 def opened_rows(values: StoredRows, limit: int | None = None) -> StoredRows:

@@ -111,7 +111,7 @@ def with_transform(table: Table, kind: Transform) -> Table:
     """
     check_choice("transform", kind, tuple(TRANSFORMED))  # a model file may hold anything
     values = table.values
-    if kind in OF_POSITIVE and hasattr(values, "indptr"):
+    if kind in OF_POSITIVE and sparse.issparse(values):
         problem = f"takes logarithms of all entries, but {table.source} is a sparse matrix, which has zeros"
         raise ParameterError("transform", kind, problem, 'Use transform="log1p" or "sqrt".')
     f = partial(computed, table, kind)
@@ -119,12 +119,9 @@ def with_transform(table: Table, kind: Transform) -> Table:
         depths = {DEPTH: _depths(table.flat)} if kind == "logcpm" else {}
         numbers = f(table.flat, slice(0), slice(0)).reshape(values.shape)
         return replace(table, values=numbers, metadata={**depths, **table.metadata})
-    sparse_too = {"indptr": values.indptr} if hasattr(values, "indptr") else {}
     dtype, cuts = dtype_of_rows(values.dtype), values.cuts_columns and kind not in OF_ROWS
-    more = {"f": f, "dtype": dtype, "stored": dtype, "cuts_columns": cuts, **sparse_too}
-    return replace(
-        table, values=values.derived(stored.DerivedSparse if sparse_too else stored.DerivedRows, **more)
-    )
+    more = {"f": f, "dtype": dtype, "stored": dtype, "cuts_columns": cuts}
+    return replace(table, values=values.derived(**more))
 
 
 def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: slice) -> Any:
@@ -234,7 +231,7 @@ def handle_missing(
     if policy == "mean" and expected is not None and expected.means is None:
         problem = "would depend on the new data instead of the fitted one"
         raise ParameterError("missing", policy, problem, _NO_MEANS)
-    if sparse.issparse(table.values) or hasattr(table.values, "indptr"):
+    if sparse.issparse(table.values):
         return _handle_sparse(table, policy, expected)
     holes = _holes(table)
     if table.alleles is not None and expected is None and holes is not None:
@@ -352,7 +349,7 @@ def _holes(table: Table) -> Holes | None:
     """Return where NaN is; None where there is none."""
     if table.values.dtype.kind != "f" or getattr(table.values, "finite", None):
         return None
-    holes: Holes | None = getattr(table.values, "calls", None) or rows_of_table(table).holes()
+    holes = rows_of_table(table).holes()
     return holes if holes is not None and holes.by_row else None
 
 

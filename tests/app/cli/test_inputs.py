@@ -21,7 +21,7 @@ def test_the_source_is_named_as_it_was_given(folder):
 
 def test_marks_of_missing_values_in_the_shell(folder, gramian):
     (folder / "marked.csv").write_text("x,y\n1,2\n-,3\n4,7\n5,2\n6,-\n")
-    gramian.refuses("fit marked.csv --as-is -o m.gramian", 1, 'na_values=["-"]')
+    gramian.refuses("fit marked.csv --as-is -o m.gramian", 1, "Do as gramian.propose suggests.")
     ran = gramian.works("fit marked.csv -o proposed.gramian")
     assert "proposed na_values=['-']: " in ran.err
     ran = gramian.works("fit marked.csv --na-values - --missing drop-rows -o m.gramian")

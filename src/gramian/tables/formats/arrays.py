@@ -14,9 +14,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.errors import DataError, FileError
-from gramian.tables.memory import require_lengths
+from gramian.tables.memory import ENTRY, require_lengths
 from gramian.tables.source import ArraySource, Header, Opened, damage, pick_array, require, require_room
-from gramian.tables.stored import ENTRY, FileRows
+from gramian.tables.stored import FileRows
 
 _HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.core.checks import listed
-from gramian.errors import DataError, FileError, ParameterError, needs
+from gramian.core.checks import amount, listed
+from gramian.errors import DataError, FileError, MemoryLimitError, ParameterError, needs
 from gramian.tables import source, stored
 from gramian.tables.formats.arrays import open_npz
 from gramian.tables.labels import label_texts
+from gramian.tables.memory import ENTRY
 from gramian.tables.table import repeated_note, unique_names
 
 READ_WHOLE = 64 << 20  # bytes up to which a dataset is read as a whole
@@ -218,19 +219,14 @@ def _read_matrix(X: Any, name: str, rows: range | None = None) -> npt.NDArray[An
 
 
 def lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
-    """Return X to be read block by block; sparse X stays sparse, and comes into memory where it fits."""
+    """Return X to be read block by block; sparse X comes into memory as such."""
     if hasattr(X, "dtype"):
         return stored_dataset(path, X, limit, source=f"{name}::X")
-    entries = member(X, "data").shape[0]
-    if stored.ENTRY * entries <= source.whole_within(limit):
-        return _sparse(X).tocsr()
-    form = X.attrs["encoding-type"].removesuffix("_matrix")
-    stored.refuse_by_columns(form, entries, limit, f"{name}::X")
-    members = (member(X, field) for field in ("data", "indices"))
-    data, indices = (stored_dataset(path, field, limit, source=f"{name}::X") for field in members)
-    n, d = _shape(X)
-    indptr = _read(member(X, "indptr")).astype(np.int64, copy=False)
-    return stored.FileSparseRows.of((n, d), indptr, indices, data, f"{name}::X")
+    need = ENTRY * member(X, "data").shape[0]
+    if need > limit:
+        why = f"{name}::X is a sparse matrix of {amount(need)}, and {amount(limit)} of memory may be used."
+        raise MemoryLimitError(why, "Write fewer genes or cells, or raise memory_limit.")
+    return _sparse(X).tocsr()
 
 
 def _shape(X: Any) -> tuple[int, ...]:
@@ -287,7 +283,6 @@ numpy.savez(archive, **arrays)
 sys.stdout.buffer.write(archive.getvalue())
 """
 _NUMERIC = {"double", "single", "logical", *(f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64))}
-_CONTAINERS = {"cell": ("cell array", "cell2mat({})"), "struct": ("structure", "{}.FIELD")}
 
 
 def open_mat(opened: source.Opened, key: str | None) -> source.ArraySource:
@@ -311,15 +306,8 @@ def open_mat(opened: source.Opened, key: str | None) -> source.ArraySource:
     opened.file.seek(0)
     members = opened_hdf5(opened)
     with source.damage(title):
-        kinds = {name: _matlab_class(members[name]) for name in members}
         every = (name for name in datasets_in(members) if not name.startswith("#"))
         names = [name for name in every if _matlab_class(members[name]) in _NUMERIC]
-        others = [name for name, kind in kinds.items() if kind and kind not in {*_NUMERIC, "char"}]
-        name = key if key in others else None if names or key or not others else others[0]
-        if name is not None:
-            what, numbers = _CONTAINERS.get(kinds[name], (kinds[name], "double({})"))
-            advice = f"Make numbers of it in MATLAB: M = {numbers.format(name)}; save('matrix.mat', 'M')."
-            raise DataError(f"{title}::{name} is a {what}, which is no table of numbers.", advice)
         _, header, notes = source.pick_array(
             names, lambda name: header_of(members[name], reverse=True), key, title, opened.use
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import hashlib
 import io
 import itertools
@@ -304,7 +303,7 @@ class TextSource(ColumnSource):
             if direct and not uneven:  # a number is padded, or is none
                 return self._parsed(block, lines, frozenset())
             if uneven:
-                raise _uneven_rows(rows, uneven[0], self.source, lines, self.separator) from error
+                raise _uneven_rows(rows, uneven[0], self.source, lines) from error
             raise DataError(f"{self.source} cannot be read as delimited text: {error}.") from error
         columns = [column.combine_chunks() for column in table.columns]
         if re.search(QUOTED, rows):  # one call for all columns: rows may have many thousand fields
@@ -326,20 +325,15 @@ class TextSource(ColumnSource):
         return text
 
 
-def _uneven_rows(data: bytes, row: Any, source: str, before: int, separator: str) -> DataError:
+def _uneven_rows(data: bytes, row: Any, source: str, before: int) -> DataError:
     text = row.text.strip("\r\n")
     match = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
     line = "a line" if match is None else f"line {before + 1 + data[: match.start()].count(10)}"
     shown = text if len(text) <= 60 else f"{text[:57]}..."
-    advice = "correct that line, or quote a field that contains the separator"
-    lines = [] if match is None else data[match.end() :].decode("utf-8", errors="replace").split("\n", 8)[:8]
-    below = [len(fields) for fields in csv.reader(lines, delimiter=separator) if fields]
-    if len(below) > 1 and row.expected_columns not in below:
-        leave = "leave it out with skip_footer, or save it apart"
-        advice = f"what begins there is no part of the table: {leave}"
     return DataError(
         f"{source}, {line}: {counted(row.actual_columns, 'field')} where {row.expected_columns} are expected "
-        f"({shown!r}). Every row needs as many fields as the first; {advice}."
+        f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
+        "field that contains the separator. Lines below the table are left out with skip_footer."
     )
 
 

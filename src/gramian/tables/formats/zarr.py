@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -125,10 +124,9 @@ def open_zarr(opened: Opened, key: str | None) -> ArraySource:
         If the key is unknown or missing, or its array cannot be a table.
     """
     path, name = opened.path, opened.name
+    if path is None:
+        raise FileError(f"{name} is a Zarr store in a stream, which is not supported.", "Save it to a file.")
     with damage(name):
-        if path is None:  # of a stream: a temporary file as long as it is open
-            path = Path(opened.enter_context(TemporaryDirectory())) / "store.zarr.zip"
-            path.write_bytes(opened.content())
         store = opened_zarr(path, name)
         alone = hasattr(store, "chunks")
         members = [(path.stem, store)] if alone else list(store.members(max_depth=None))
@@ -146,11 +144,7 @@ def open_zarr(opened: Opened, key: str | None) -> ArraySource:
         more = {"key": array.path, "cache": Cache(array), "speed": UNPACKED}
         return ZarrRows.of(path, array, limit, name, watched, **more)
 
-    # The file of a stream is gone after it was read.
-    whole_only = opened.path is None
-    return ArraySource.of(
-        replace(header, read=read), name, () if alone else notes, lazy=None if whole_only else lazy
-    )
+    return ArraySource.of(replace(header, read=read), name, () if alone else notes, lazy=lazy)
 
 
 def header_of(array: Any) -> Header:
