@@ -147,7 +147,7 @@ def test_a_pass_over_a_file_shows_its_rows_their_rate_and_the_time_left(tmp_path
     with shows_progress("computing"):
         PCA(2, solver="covariance").fit(tmp_path / "x.npy")
     shown = terminal.getvalue()
-    assert re.search(r"pass 1 \(covariance\): [\d,]+ of 2,500 rows, [\d,]+ rows/s +\d+%", shown)
+    assert re.search(r"pass 1 \(covariance\), part \d+ of \d+ +\d+%", shown)
 
 
 def test_reading_text_shows_bytes(tmp_path):
