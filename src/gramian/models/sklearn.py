@@ -47,11 +47,8 @@ if TYPE_CHECKING:
     class MetaEstimatorMixin:
         pass
 
-    def available_if(check: Callable[[Any], object]) -> Callable[[F], F]: ...
-
 else:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, TransformerMixin  # noqa: F401
-    from sklearn.utils.metaestimators import available_if  # noqa: F401
 
 # ---- Names of parameters that gramian does not have, scikit-learn's among them: what to write instead.
 
