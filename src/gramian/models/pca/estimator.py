@@ -439,7 +439,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         self._adopt(result)
         if table is not None:
             table.store(self)
-        self._norms = result.problem.measured().norms.copy()
+        self._norms = arrays.from_numpy(result.problem.measured().norms.copy(), rows.like)
         return result, rows if table is None else table.given
 
     def _adopt(self, result: Decomposition) -> None:
