@@ -35,9 +35,7 @@ from gramian import (
     rotate,
     stability,
 )
-from gramian.faces import FaceSpace, example_faces
 from gramian.figures import style
-from gramian.kernels import audit
 from gramian.tables.table import Table
 
 FOLDER = Path(__file__).with_name("pictures")
@@ -87,29 +85,11 @@ def circle() -> Any:
     return figures.relation(relations(points)[0], points)
 
 
-def errors() -> Any:
-    """Return relative errors of fitted and of new digits."""
-    images = load_digits().images
-    return figures.reconstruction_errors(
-        PCA(40).fit(images[:300]), {"fitted": images[:300], "new": images[300:]}
-    )
-
-
 def whitened() -> Any:
     """Return two columns of the wines before and after whitening."""
     table, _ = wine()
     two = Table(table.values[:, 5:7], table.feature_names[5:7])
     return figures.whitening(Whitener().fit(two), two)
-
-
-def face_distances() -> Any:
-    """Return distances of faces and of other pictures from the space of faces."""
-    space = FaceSpace(20).fit(example_faces())
-    others = space.face_score(example_faces("things"))
-    groups = {"faces, each held out": space.face_scores_, "other pictures": others}
-    return figures.face_scores(
-        groups, {"limit of a face": space.face_threshold_}, measure="distance (relative)"
-    )
 
 
 # Names are those of the functions of gramian.figures, in the order of the page.
@@ -125,22 +105,18 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "rotation": lambda: figures.rotation(rotate(wine()[1], n_components=3)),
     "metadata": lambda: figures.metadata(describe(wine()[1], wine()[0])),
     "control_chart": lambda: figures.control_chart(*process()),
-    "contributions": lambda: figures.contributions(*process(), 59),
     "explanation": lambda: figures.explanation(explain(wine()[1], wine()[0], 121)),
     "contribution_map": lambda: figures.contribution_map(*process(), event=1),
     "components": lambda: figures.components(PCA(11).fit(load_digits().images)),
     "reconstructions": lambda: figures.reconstructions(
         PCA(30).fit(load_digits().images), load_digits().images[:3], [1, 5, 30]
     ),
-    "reconstruction_errors": errors,
     "kernel_contours": lambda: figures.kernel_contours(rings()[2], rings()[0], hue=rings()[1]),
-    "counter_example": lambda: figures.counter_example(audit("cos(norm(x-y))", random_state=0)),
     "whitening": whitened,
     "selection": lambda: figures.selection(
         FeatureFilter(k="cv", random_state=0).fit(wine()[0].values, wine()[0].labels)
     ),
     "relation": circle,
-    "face_scores": face_distances,
 }
 
 
@@ -174,7 +150,6 @@ def draw_digits(ax: Any, method: Callable[[Any], Any]) -> None:
     ax.set(xlim=style.limits(Z[:, 0]), ylim=style.limits(Z[:, 1]), xticks=(), yticks=())
 
 
-@style.styled
 def digits_maps() -> Any:
     """Return the maps of the three methods side by side."""
     methods = {"kernel PCA": kernel_pca, "t-SNE": tsne, "UMAP": umap}
@@ -191,7 +166,7 @@ MAPS = {"digits_maps": digits_maps}
 def draw(name: str, folder: Path = FOLDER) -> Path:
     """Draw one figure as .svg, or as .png what consists of pixels or of very many lines or letters."""
     figure = (PICTURES | MAPS)[name]
-    with style.canvas(180 if name in MAPS else None):
+    with style.canvas(180 if name in MAPS else None), style.defaults():
         axes = figure()
     content = style.encoded(axes)
     if name in PICTURES and len(content) < MOST:

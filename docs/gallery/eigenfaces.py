@@ -6,6 +6,8 @@ gramian comes with drawings of people under changing light and expression, so th
 eigenfaces without pictures of anybody.
 """
 
+import matplotlib.pyplot as plt
+
 from gramian import PCA, figures
 from gramian.faces import FaceSpace, example_faces
 
@@ -35,4 +37,8 @@ figures.reconstructions(pca, strangers.pictures, [1, 5, 10, 25, 60])
 # Is a picture a face at all? ``FaceSpace`` compares the edges of the picture with those of the fitted
 # faces. Its limit (dashed) accepts 99 % of them, each scored without pictures of the same person.
 
-figures.face_scores(FaceSpace(25).fit(faces))
+space = FaceSpace(25).fit(faces)
+plt.figure()
+plt.hist(space.face_scores_, bins=40)
+plt.axvline(space.face_threshold_, color="black", linestyle="--")
+plt.xlabel("distance from the face space (relative)")

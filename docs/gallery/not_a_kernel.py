@@ -6,7 +6,6 @@ The sigmoid is called a kernel in many texts. The matrix of a kernel has no nega
 any set of points.
 """
 
-from gramian import figures
 from gramian.kernels import audit, kernel_from_name
 
 print(kernel_from_name("sigmoid(gamma=1)").validity)
@@ -17,11 +16,6 @@ print(kernel_from_name("sigmoid(gamma=1)").validity)
 
 report = audit("sigmoid(gamma=1)")
 print(report)
-
-# %%
-# The points, with the size and sign of their weights.
-
-figures.counter_example(report)
 
 # %%
 # A sum of kernels needs no search: the proof is a chain of rules.

@@ -99,7 +99,7 @@ for u, variance in zip(pca.components_, pca.explained_variance_, strict=True):
 assert np.allclose(pca.transform(X), (X - m) @ pca.components_.T)
 print(S)
 print(pca.explained_variance_.round(4), pca.components_[0].round(4))
-figures.directions(pca, X, names=["u₁", "u₂"])
+figures.directions(pca, X)
 
 # %%
 # Rows and columns

@@ -4,8 +4,7 @@ What PCA finds, in two ways
 
 PCA answers two questions, and the answers agree. Which line through the mean :math:`m` keeps most of
 the variance of the points? Which line is nearest to the points? In the figure the thin lines are the
-distances, and the lower panel has the projections on :math:`u_1`. The symbols are those of the
-:doc:`first page <plot_00_notation>`.
+distances. The symbols are those of the :doc:`first page <plot_00_notation>`.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +17,7 @@ n, d = X.shape
 pca = PCA(ddof=0).fit(X)
 u_1, u_2 = pca.components_
 lambda_1, lambda_2 = pca.explained_variance_
-figures.directions(pca, X, names=["u₁", "u₂"])
+figures.directions(pca, X)
 
 # %%
 # Both views are one
@@ -165,7 +164,7 @@ Y = Y.reshape(10, 2)
 second = PCA().fit(Y)
 assert np.allclose(second.explained_variance_, [1.28402771, 0.0490833989])
 assert np.allclose(second.components_[0], [0.677873399, 0.735178656])
-figures.directions(second, Y, names=["u₁", "u₂"])
+figures.directions(second, Y)
 
 # %%
 # Slips of well-known notes

@@ -6,9 +6,10 @@ A picture of 192 x 168 pixels has :math:`d = 32\,256` features. Its covariance m
 billion entries. But :math:`n = 200` pictures have only 200 x 200 inner products, and these suffice.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
-from gramian import PCA, figures
+from gramian import PCA
 from gramian.kernels import Linear
 
 print(PCA(10).plan((200, 32_256)))
@@ -126,7 +127,12 @@ assert PCA(center=False).fit(X).rank_ == n
 many = rng.standard_normal((200, d))
 few, enough = PCA(19).fit(many[:20]), PCA().fit(many[:100])
 fresh = many[100:]
-figures.reconstruction_errors(few, {"20 fitted samples": many[:20], "new samples": fresh})
+for name, some in (("20 fitted samples", many[:20]), ("new samples", fresh)):
+    squares = few.reconstruction_errors(some).sum(axis=0)  # from 0, 1, 2, ... components
+    plt.plot(np.sqrt(squares / squares[0]), label=name)
+plt.xlabel("number of components")
+plt.ylabel("relative error")
+plt.legend()
 
 # %%
 

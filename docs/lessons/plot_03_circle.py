@@ -21,7 +21,7 @@ t = np.linspace(0, 2 * np.pi, 60, endpoint=False)
 X = np.column_stack([3 + 1.5 * np.cos(t), 2 + 1.5 * np.sin(t)])
 pca = PCA().fit(X)
 print(pca.explained_variance_ratio_.round(3))
-figures.directions(pca, X, names=["u₁", "u₂"])
+figures.directions(pca, X)
 
 # %%
 # An equation is a null direction

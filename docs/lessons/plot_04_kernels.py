@@ -12,7 +12,6 @@ from math import factorial
 
 import numpy as np
 
-from gramian import figures
 from gramian.kernels import RBF, Linear, Polynomial, Sigmoid, audit, kernel_from_name
 
 X = np.random.default_rng(0).standard_normal((40, 3))
@@ -120,7 +119,6 @@ assert np.linalg.eigvalsh(Sigmoid(gamma=1)(X))[0] < -1
 report = audit("sigmoid(gamma=1)", random_state=0)
 assert report.verdict == "not a kernel"
 print(report)
-figures.counter_example(report)
 
 # %%
 # Closure rules

@@ -174,7 +174,7 @@ on_circle = KernelPCA(5, kernel=quadratic).fit(circle)
 assert on_circle.rank_ == 5
 ends = on_circle.transform([[3 + 1, 2], [3, 2 + 1], [3 - 1, 2], [3, 2 - 1]])[:, 4]
 assert np.ptp(ends) < 0.2 * abs(ends.mean() - on_circle.transform([[3, 2]])[0, 4])
-figures.kernel_contours(on_circle, circle, components=5)
+figures.kernel_contours([on_circle], circle, components=5)
 
 # %%
 # The way back: pre-images

@@ -7,6 +7,7 @@ white, because any rotation of white data is white. Two of them matter: one give
 other stays as near to the data as possible.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris
 
@@ -61,7 +62,8 @@ assert np.allclose(R @ R.T, np.eye(4))
 # components, PC1 and PC3; after ZCA they are still columns, changed as little as possible.
 
 assert np.allclose(np.abs(PCA(whiten=True).fit_transform(X)), np.abs(pca_white[:, ::-1]))
-figures.whitening([Whitener("pca").fit(X), Whitener("zca").fit(X)], X, components=(1, 3))
+figures.whitening(Whitener("pca").fit(X), X, components=(1, 3))
+figures.whitening(Whitener("zca").fit(X), X, components=(1, 3))
 
 # %%
 # Why whiten
@@ -116,7 +118,11 @@ for _ in range(100):
 
 faces = example_faces().pictures
 models = [Whitener(method, n_components=100).fit(faces) for method in ("pca", "zca")]
-figures.whitening(models, faces[[5, 125, 245]])
+shown = [faces[5], *(model.transform(faces[[5]])[0] for model in models)]
+shown[1] = np.pad(shown[1].ravel(), (0, faces[0].size - 100)).reshape(faces[0].shape)
+for panel, (picture, name) in enumerate(zip(shown, ("original", "pca", "zca"), strict=True), 1):
+    plt.subplot(1, 3, panel, title=name)
+    plt.imshow(np.reshape(picture, faces[0].shape), cmap="gray")
 
 # %%
 # Directions without variance

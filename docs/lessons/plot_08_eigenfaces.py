@@ -11,6 +11,7 @@ also `measured rates on photographs <../faces_evaluation.html>`_. This is an app
 are called by their names in figures and files: PC1 is :math:`u_1`, and so on.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -65,7 +66,12 @@ figures.reconstructions(pca, new[::30], [5, 25, 100, 200])
 
 # %%
 
-figures.reconstruction_errors(pca, {"30 fitted people": X, "10 new people": new})
+for name, some in (("30 fitted people", X), ("10 new people", new)):
+    squares = pca.reconstruction_errors(some).sum(axis=0)  # from 0, 1, 2, ... components
+    plt.plot(np.sqrt(squares / squares[0]), label=name)
+plt.xlabel("number of components")
+plt.ylabel("relative error")
+plt.legend()
 
 # %%
 

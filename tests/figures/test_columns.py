@@ -28,17 +28,13 @@ def tips_of(ax):
 
 
 def test_loadings_are_the_components_as_a_long_table(pca, X):
-    for kind in ("bars", "heat", "lines"):
+    for kind in ("bars", "lines"):
         data = figures.loadings_data(pca, kind=kind)
         table = data.columns
         place = [int(name[1]) for name in table["column"]]
         component = [int(name[2]) - 1 for name in table["component"]]
         np.testing.assert_array_equal(table["loading"], pca.components_[component, place])
         assert len(place) == 8
-    result = figures.loadings_data(pca, ["PC2"], data=X).columns["loading"]
-    expected = [np.corrcoef(column, pca.transform(X)[:, 1])[0, 1] for column in X.T]
-    expected.sort(reverse=True)
-    np.testing.assert_allclose(result, expected)
 
 
 def test_bars_are_sorted_and_signed(pca):
@@ -70,10 +66,7 @@ def test_loadings_are_lines_over_columns_that_are_an_axis_and_bars_of_others():
     assert "The 20 of 80 columns with the largest loadings." in data.notes
     assert len(figures.loadings_data(model).columns["column"]) == 40  # each panel has its own
     wide = gramian.PCA(2).fit(np.random.default_rng(0).normal(size=(9, 3000)))
-    table = figures.loadings_data(wide, kind="lines").columns
-    assert len(table["column"]) <= 2000
-    assert set(table["loading"]) >= {component.max() for component in wide.components_}
-    assert (np.diff(table["position"][: len(table["column"]) // 2]) >= 0).all()
+    assert len(figures.loadings(wide, kind="lines").lines[1].get_xdata()) == 3000
 
 
 def test_a_biplot_has_points_and_arrows(pca, X):
@@ -175,13 +168,13 @@ def test_the_correlation_circle(X):
     ] == [True, False]
 
 
-def test_a_rotation_is_a_heat_map():
+def test_a_rotation_has_a_panel_for_each_component():
     X = np.random.default_rng(0).normal(size=(30, 70))
     result = gramian.rotate(gramian.PCA(3).fit(X))
-    ax = figures.rotation(result)
-    assert ax.images[0].get_array().shape == (60, 3)
-    assert ax.figure.get_suptitle() == f"Rotated by {result.method}"
-    assert "The 60 of 70 columns with the largest loadings." in style.caption(ax)
+    axes = figures.rotation(result)
+    assert [len(ax.patches) for ax in axes] == [20] * 3
+    assert axes[0].figure.get_suptitle() == f"Rotated by {result.method}"
+    assert "The 20 of 70 columns with the largest loadings of each component." in style.caption(axes)
 
 
 def test_kernel_pca_has_no_loadings(X):

@@ -68,15 +68,3 @@ def test_what_is_black_and_white():
         ("f8", -2, 300),
     ):
         assert grey_range(np.array([[low, high]], dtype=dtype)) == (low, high)
-
-
-def test_whitened_pictures_are_scores_line_by_line():
-    faces = np.random.default_rng(0).random((12, 10, 8))
-    both = [gramian.Whitener(method, n_components=5).fit(faces) for method in ("pca", "zca")]
-    data = figures.whitening_data(both, faces)
-    assert data.columns["picture"] == ["original", "pca", "zca"] * 6
-    np.testing.assert_allclose(data.pictures[1, 0, :5], both[0].transform(faces[:1])[0])
-    assert not data.pictures[1, 1:].any()
-    assert data.limits[1, 0] == -data.limits[1, 1]
-    assert figures.whitening(both, faces).shape == (6, 3)
-    assert figures.whitening(both[0], faces).shape == (6, 2)

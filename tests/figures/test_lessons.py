@@ -1,4 +1,4 @@
-"""Figures of kernels, whitening, selections and scores with thresholds."""
+"""Figures of kernels, whitening, selections and directions."""
 
 import numpy as np
 import pytest
@@ -54,17 +54,16 @@ def test_whitening_before_and_after(X):
     data = figures.whitening_data(gramian.Whitener().fit(X), X)
     np.testing.assert_array_equal(data.columns["before_y"], X[:, 1])
     assert np.corrcoef(data.columns["after_x"], data.columns["after_y"])[0, 1] == pytest.approx(0, abs=1e-9)
-    both = [gramian.Whitener(method).fit(X) for method in ("pca", "zca")]
-    columns = figures.whitening_data(both, X, components=(2, 3)).columns
-    np.testing.assert_allclose(columns["after_x"], both[0].transform(X)[:, 1])
-    np.testing.assert_allclose(columns["after2_y"], both[1].transform(X)[:, 2])
-    axes = figures.whitening(both, X, components=(2, "3"))
-    np.testing.assert_allclose(axes[0, 2].collections[0].get_offsets()[:, 1], columns["after2_y"])
+    zca = gramian.Whitener("zca").fit(X)
+    columns = figures.whitening_data(zca, X, components=(2, 3)).columns
+    np.testing.assert_allclose(columns["after_x"], zca.transform(X)[:, 1])
+    axes = figures.whitening(zca, X, components=(2, "3"))
+    np.testing.assert_allclose(axes[0, 1].collections[0].get_offsets()[:, 1], columns["after_y"])
     for wrong in ((1, 5), (1,)):
         with pytest.raises(
             ParameterError, match=r"components=.* (4 columns are whitened|are not two columns)"
         ):
-            figures.whitening(both, X, components=wrong)
+            figures.whitening(zca, X, components=wrong)
 
 
 def test_selection_curves():
@@ -83,20 +82,6 @@ def test_selection_curves():
         figures.selection(gramian.PCA(1).fit(np.arange(12.0).reshape(6, 2)))
 
 
-def test_scores_with_thresholds():
-    groups = {"same": [0.9, 0.8], "others": [0.1]}
-    data = figures.face_scores_data(groups, {"accept": 0.5}, "similarity")
-    for name in groups:
-        assert data.columns["share"][data.columns["group"] == name].sum() == pytest.approx(100)
-    assert "Dashed, accept: 0.5." in data.notes
-    ax = figures.face_scores(groups, {"accept": 0.5}, measure="similarity")
-    assert ax.get_xlabel() == "similarity"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["same", "others"]
-    assert ax.lines[0].get_xdata()[0] == 0.5
-    with pytest.raises(DataError, match=r"A group has no scores\. Give at least one score for each"):
-        figures.face_scores({"same": []})
-
-
 POINTS = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)
 
 
@@ -110,48 +95,22 @@ def test_directions_have_the_length_of_the_deviation_and_meet_their_points_at_ri
     np.testing.assert_allclose((data.onto - data.onto[0]) @ second, 0, atol=1e-12)
     lengths = [np.linalg.norm(tip - data.mean) for tip in data.arrows.values()]
     np.testing.assert_allclose(lengths, np.sqrt(model.explained_variance_))
-    np.testing.assert_allclose(data.columns["PC1"], data.scores.values[:, 0])
+    np.testing.assert_allclose(data.columns["PC1"], (data.onto - data.mean) @ first)
 
 
 def test_directions_are_drawn_with_equal_units_and_names_off_the_points():
     model = gramian.PCA().fit(POINTS)
-    upper, lower = figures.directions(model, POINTS, hue=["a", "b"] * 4, names=["u", "w"]).flat
+    upper = figures.directions(model, POINTS, hue=["a", "b"] * 4)
     upper.figure.draw_without_rendering()
     across, up = np.ptp(upper.transData.transform([[0, 0], [1, 1]]), axis=0)
     assert across == pytest.approx(up)  # a right angle looks right
-    assert lower.get_xlabel().startswith("u (")
     (labels,) = [artist for artist in upper.get_children() if hasattr(artist, "drawn")]
-    assert {text for text, _ in boxes_of(labels)} == {"u", "w"}
+    assert {text for text, _ in boxes_of(labels)} == {"PC1", "PC2"}
     for place in upper.transData.transform(POINTS):
         assert not any(box.contains(*place) for _, box in boxes_of(labels))
-    with pytest.raises(DataError, match=r"There are 1 names for 2 directions\. Give one for each\."):
-        figures.directions(model, POINTS, names=["u"])
 
 
 def test_directions_are_of_two_columns(X):
     for other in (gramian.PCA(2).fit(np.eye(3)), gramian.Whitener().fit(X[:, :2])):
         with pytest.raises(DataError, match="Directions are drawn for a PCA of two columns,"):
             figures.directions(other, X)
-
-
-def test_errors_fall_with_the_number_of_components():
-    rng = np.random.default_rng(0)
-    X, new = rng.standard_normal((30, 5)), rng.standard_normal((10, 5))
-    model = gramian.PCA(4).fit(X)
-    group, count, error = figures.reconstruction_errors_data(
-        model, {"fitted": X, "new": new}
-    ).columns.values()
-    expected = np.sqrt(1 - np.append(0, np.cumsum(model.explained_variance_ratio_)))
-    np.testing.assert_allclose(error[group == "fitted"], expected)
-    assert (np.diff(error[group == "new"]) < 0).all()
-    assert count.tolist() == [0, 1, 2, 3, 4] * 2
-    lines = figures.reconstruction_errors(model, {"fitted": X, "new": new}, lw=2).lines
-    assert [line.get_linestyle() for line in lines] == ["-", "--"]
-    assert [line.get_linewidth() for line in lines] == [2, 2]
-    many = np.random.default_rng(0).normal(size=(80, 70))
-    line = figures.reconstruction_errors(gramian.PCA().fit(many), many).lines[0]
-    assert line.get_marker() == "None"  # of more than 60 components, whose points would touch
-    with pytest.raises(DataError, match="Errors for every number of components are those of a PCA,"):
-        figures.reconstruction_errors(gramian.Whitener().fit(X), X)
-    with pytest.raises(DataError, match="The rows are all equal to the mean, so they have no"):
-        figures.reconstruction_errors(model, np.tile(model.mean_, (3, 1)))

@@ -56,32 +56,6 @@ def equal(one, other):
     return all(np.array_equal(one.columns[name], other.columns[name]) for name in one.columns | other.columns)
 
 
-def test_contributions_of_a_row():
-    frame = pd.DataFrame(NORMAL, columns=list("abcd"), index=[f"h{i}" for i in range(400)])
-    frame.iloc[7, 2] += 9
-    named = gramian.Monitor(gramian.PCA(2)).fit(frame.iloc[100:])
-    data, parts = figures.contributions_data(named, frame, "h7"), named.contributions(frame.iloc[7:8])
-    order = ["abcd".index(name) for name in data.columns["column"]]
-    assert order[0] == 2
-    for name in ("T2", "SPE"):
-        np.testing.assert_allclose(data.columns[name], parts[name][0][order])
-    axes = figures.contributions(named, frame, "h7")
-    assert axes[0, 0].figure.get_suptitle() == data.title == "Contributions to row h7"
-    widths = [[bar.get_width() for bar in ax.patches] for ax in axes.flat]
-    np.testing.assert_allclose(widths, [data.columns["T2"], data.columns["SPE"]])
-    read = Table(frame.to_numpy(), tuple("abcd"), tuple(frame.index))
-    assert equal(figures.contributions_data(named, frame, 7), data)
-    assert equal(figures.contributions_data(named, read, "h7"), data)
-    timed = frame.set_index(pd.date_range("2024-03-02", periods=400, freq="5min"))
-    printed = str(named.statistics(timed)["row"][7])
-    for row in (printed, timed.index[7], "2024-03-02 00:35:00"):
-        assert equal(figures.contributions_data(named, timed, row), data)
-    assert f"({printed})" in figures.contribution_map_data(named, timed).notes[0]
-    for row in ("h999", 400):
-        with pytest.raises(ParameterError, match=r"row=('h999'|400) must be a whole number from 0"):
-            figures.contributions(named, frame, row)
-
-
 def test_an_explanation_has_bars_with_values_and_what_is_usual():
     X = pd.DataFrame(NORMAL, columns=list("abcd")).join(
         pd.DataFrame(RNG.normal(size=(400, 6))).add_prefix("n")

@@ -8,7 +8,7 @@ import pytest
 import gramian
 from gramian.app.cli import main
 from gramian.report.facts import Fitted
-from gramian.report.sections import explanation, flat
+from gramian.report.sections import explanation
 from gramian.tables.table import Table
 
 docx = pytest.importorskip("docx", reason="needs python-docx")
@@ -49,7 +49,7 @@ def test_a_document_has_the_first_page_and_the_appendix_of_the_page():
     assert whole.trust.answer in text
     assert "gramian fit '<b>.csv'" in text
     assert "a\\x00\\x1b[2J" in "".join(cell.text for table in document.tables for cell in table._cells)
-    parts = [part for section in (*whole.first, *whole.sections) for part in flat(section.parts)]
+    parts = [part for section in (*whole.first, *whole.sections) for part in section.parts]
     assert len(document.inline_shapes) == sum(type(part).__name__ == "Drawing" for part in parts)
     assert max(shape.width.mm for shape in document.inline_shapes) <= 161
     assert len(document.tables) == sum(type(part).__name__ == "Grid" and not part.more for part in parts)

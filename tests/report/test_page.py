@@ -23,7 +23,7 @@ from gramian.tables.table import Origin, Table
 
 RNG = np.random.default_rng(0)
 HOSTILE = ("<script>alert(1)</script>", '"><img src=https://evil.example/x.png>', "عمود", 300 * "L")
-SKETCH = SimpleNamespace(title="", caption="", inline=lambda name: "<svg></svg>")
+SKETCH = SimpleNamespace(title="", caption="", inline=lambda: "<svg></svg>")
 SECTIONS = [
     "Can I trust this?",
     "What was done",
@@ -106,7 +106,7 @@ def test_a_page_has_everything_and_loads_nothing():
     assert result.tags.count("svg") == 6
     labels = re.findall('<figure aria-label="([^"]+)"', page)
     assert labels[:4] == ["Scores", "Biplot", "Loadings", "Correlation circle"]
-    colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+)"', page))
+    colours = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]+)", page))
     assert not {colour.lower() for colour in colours} & set(VARIABLES)  # these follow the page, light or dark
     for variable in re.findall(r"var\(--figure-([a-z-]+), #", page):
         assert page.count(f"--figure-{variable}: ") == 2, variable  # dark, and print
@@ -118,7 +118,6 @@ def test_a_page_has_everything_and_loads_nothing():
         "Certificate: holds",
         "parallel",
         "Constant: 1 column, which no component uses: 'flat`s'",
-        "1 row is a duplicate of an earlier row",
         "X = gramian.scan('<b>.csv', id='x').read()",
         "gramian.PCA(n_components=2, scale='unit').fit(X)",
         "Jackson, J. E.",
@@ -133,9 +132,8 @@ def test_without_data_a_page_says_what_needs_it(few_figures):
     result = read(model)
     assert result.sections == [title for title in SECTIONS if title != "Unusual rows"]
     assert "unusual rows need the data" in result.text
-    assert "parallel: it needs the data" in result.text
-    one = Table(hostile().values[:1], hostile().feature_names)
-    assert "parallel: it needs the data, two rows or more" in read(model, one).text
+    assert "parallel" not in result.text
+    assert "parallel" not in read(model, Table(hostile().values[:1], hostile().feature_names)).text
     assert "kaiser" in result.text
 
 
@@ -144,7 +142,7 @@ def test_pages_of_other_models(few_figures, monkeypatch):
     monkeypatch.setattr(sections, "PATIENCE", 0.0)
     kernel = read(gramian.KernelPCA(3, kernel="rbf", random_state=0).fit(table), table)
     assert "Schölkopf" in kernel.text
-    assert "parallel: it would take about" in kernel.text
+    assert "(parallel)" not in kernel.text
     whitened = read(gramian.Whitener().fit(table), table)
     assert "ZCA whitening (Kessy et al., 2018) of 30 samples" in whitened.text
     assert "Kessy" in whitened.text
@@ -177,7 +175,7 @@ def test_figures_of_many_points_are_small_and_the_same_each_time():
     model = gramian.PCA(3).fit(table)
     once, again = (report_page(Fitted(model, table)) for _ in range(2))
     assert once == again
-    assert sum(map(len, re.findall("<svg.*?</svg>", once, re.DOTALL))) < 200_000
+    assert sum(map(len, re.findall("<svg.*?</svg>", once, re.DOTALL))) < 350_000
 
 
 def test_unusual_rows_are_those_of_the_definitions():
@@ -191,7 +189,6 @@ def test_unusual_rows_are_those_of_the_definitions():
         np.testing.assert_allclose(seen.statistics["T2"], (Z**2 / values[::-1][:2]).sum(axis=1), rtol=1e-6)
         left = (C**2).sum(axis=1) - (Z**2).sum(axis=1)
         np.testing.assert_allclose(seen.statistics["SPE"], left, rtol=1e-5, atol=1e-7)
-        assert seen.repeated == 0
 
 
 @pytest.mark.walk
@@ -341,15 +338,13 @@ def test_the_first_figure_is_that_of_the_headline_and_the_appendix_has_the_score
         whole = sections.explanation(Fitted(gramian.PCA(2, scale="unit").fit(table), table))
         first = next(one for one in whole.first if not one.title)
         assert [part.name for part in first.parts if not isinstance(part, str)] == [figure]
-        shown = [
-            part.name for one in whole.sections for part in sections.flat(one.parts) if hasattr(part, "name")
-        ]
+        shown = [part.name for one in whole.sections for part in one.parts if hasattr(part, "name")]
         assert shown[0] == "scores"
         assert figure not in shown
         assert "eigenvalues" not in shown  # bounds of 1e-14 cannot be seen
     landmarks = gramian.KernelPCA(3, kernel="rbf", gamma=0.1, solver="nystroem", n_landmarks=10).fit(noise)
     parts = sections.explanation(Fitted(landmarks, noise)).sections
-    shown = [part.name for one in parts for part in sections.flat(one.parts) if hasattr(part, "name")]
+    shown = [part.name for one in parts for part in one.parts if hasattr(part, "name")]
     assert "eigenvalues" in shown
 
 

@@ -59,7 +59,7 @@ def test_too_many_loadings_are_left_out_and_it_is_said(tmp_path, monkeypatch):
     assert not {"rows.csv", "columns.csv"} & set(written.files)
     text = (tmp_path / "summary.md").read_text()
     assert "No table of loadings was written" in text
-    assert '.table("rows", X)' in text
+    assert '.table("columns")' in text
 
 
 def test_without_pillow_everything_else_is_written(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,20 +19,16 @@ from gramian.core.checks import check_choice, counted
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.figures import points, style
-from gramian.figures.arrows import Arrows
 from gramian.figures.drawing import DASHED, Data, bars, figure, heat_map, width_of
-from gramian.figures.labels import Labels
+from gramian.figures.labels import Arrows, Labels
 from gramian.figures.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.models.pca.tables import linear_columns
-from gramian.statistics.associations import LEVEL, SHOWN, Description, correlations
+from gramian.statistics.associations import LEVEL, SHOWN, Description
 from gramian.statistics.components import feature_names_of, kind_of
 from gramian.statistics.units import column_axis
 
-Kind = Literal["bars", "heat", "lines"]
-KINDS = ("auto", "bars", "heat", "lines")
-MOST = {"bars": 20, "heat": 60, "lines": 2000}  # columns that are drawn one by one
-MOST_VARIABLES = 40
-STRETCHES = 500  # parts of a line of more columns
+KINDS = ("auto", "bars", "lines")
+MOST_BARS, MOST_VARIABLES = 20, 40
 FIRST = 3  # components drawn by default
 PANEL, BAR = 26.0, 3.3  # millimetres of a panel of bars, at least, and of a bar
 REACH = 1.15  # from the centre of a correlation circle to the edges
@@ -44,18 +40,15 @@ LINES = cycler(color=style.COLOURS * 5) + cycler(linestyle=["-", "--", ":", "-."
 class LoadingsData(Data):
     """What a figure of loadings shows: component, column, position along an axis, and loading.
 
-    ``columns`` has a row for each bar, cell or place of a line. Bars are those of the largest loadings of
-    each component, from the largest down, a map has the columns that are largest anywhere, and lines of very
-    many columns have the extremes of each of 500 stretches.
+    ``columns`` has a row for each bar or place of a line. Bars are those of the largest loadings of each
+    component, from the largest down.
 
     Attributes
     ----------
-    kind : {"bars", "heat", "lines"}
-    value_title : str
+    kind : {"bars", "lines"}
     """
 
-    kind: Kind
-    value_title: str
+    kind: str
 
     def of_components(self) -> dict[str, Any]:
         """Return the columns, the positions and the loadings that are drawn of each component."""
@@ -64,23 +57,19 @@ class LoadingsData(Data):
 
 
 def loadings_data(
-    model: Any,
-    components: Sequence[int | str] | None = None,
-    *,
-    kind: str = "auto",
-    data: Any = None,
+    model: Any, components: Sequence[int | str] | None = None, *, kind: str = "auto"
 ) -> LoadingsData:
     """Return what :func:`loadings` draws, whose arguments these are.
 
     Parameters
     ----------
-    model, components, kind, data
+    model, components, kind
         As of :func:`loadings`.
 
     Returns
     -------
     LoadingsData
-        Frozen: names, loadings of all columns, places along an axis, titles and notes.
+        Frozen: names, loadings, places along an axis, titles and notes.
 
     Examples
     --------
@@ -96,35 +85,27 @@ def loadings_data(
     names, k = feature_names_of(model), directions.shape[1]
     if kind == "auto":
         kind = "bars" if column_axis(names) is None else "lines"
-    requested = range(1, min(k, 10 if kind == "heat" else FIRST) + 1) if components is None else components
+    requested = range(1, min(k, FIRST) + 1) if components is None else components
     indices = [place_of(component, k, "components") for component in requested]
-    values = (directions if data is None else correlations(model, data))[:, indices]
     titles = [component_titles(model, k)[index] for index in indices]
-    what, unit = (
-        ("loading", " (entry of a unit vector)") if data is None else ("correlation of column with score", "")
-    )
-    result = _loadings_data(names, titles, values, kind, what)
-    note = f"{what.capitalize()}{unit}; {len(indices)} of {k} components."
-    lines = {"equal": len(names) ** -0.5} if kind == "bars" and data is None else {}
+    result = _loadings_data(names, titles, directions[:, indices], kind)
+    note = f"Loading (entry of a unit vector); {len(indices)} of {k} components."
+    lines = {"equal": len(names) ** -0.5} if kind == "bars" else {}
     return replace(result, notes=[note, *result.notes], lines=lines)
 
 
 def _loadings_data(
-    names: Sequence[str], titles: Sequence[str], values: FloatArray, kind: Any, what: str
+    names: Sequence[str], titles: Sequence[str], values: FloatArray, kind: str
 ) -> LoadingsData:
-    """Return what is drawn of loadings, whose name is ``what``, and which columns these are, if not all."""
+    """Return what is drawn of loadings, and which columns these are, if not all."""
     items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
     along, unit = (column_axis(names) if kind == "lines" else None) or items
-    drawn = [_drawn(column, kind, along) for column in values.T]
-    few = f"The {MOST[kind]} of {len(names):,} columns with the largest loadings"
-    if kind == "heat":
-        largest = np.abs(values).max(axis=1)
-        drawn = [np.sort(_drawn(largest, kind, along))] * len(titles)
-    elif kind == "lines":
-        few = f"Of {len(names):,} columns the extremes of each of {STRETCHES} stretches"
-    elif len(titles) > 1:
-        few += " of each component"
-    notes = [f"{few}."] if len(names) > MOST[kind] else []
+    drawn, notes = [np.argsort(along, kind="stable")] * len(titles), []
+    if kind == "bars":
+        drawn = [_largest(column) for column in values.T]
+        few = f"The {MOST_BARS} of {len(names):,} columns with the largest loadings"
+        few += " of each component." if len(titles) > 1 else "."
+        notes = [few] if len(names) > MOST_BARS else []
     every = np.concatenate(drawn)
     columns = {
         "component": np.repeat(titles, [len(indices) for indices in drawn]).tolist(),
@@ -132,25 +113,15 @@ def _loadings_data(
         "position": along[every],
         "loading": np.concatenate([values[indices, j] for j, indices in enumerate(drawn)]),
     }
-    y = what if len(titles) > 1 else f"{what}, {titles[0]}"
-    x, y = {"bars": (what, ""), "heat": ("", ""), "lines": (unit or "column", y)}[kind]
-    return LoadingsData(columns, notes, kind, what, x=x, y=y)
+    y = "loading" if len(titles) > 1 else f"loading, {titles[0]}"
+    x, y = ("loading", "") if kind == "bars" else (unit or "column", y)
+    return LoadingsData(columns, notes, kind, x=x, y=y)
 
 
-def _drawn(values: FloatArray, kind: str, along: FloatArray) -> npt.NDArray[np.intp]:
-    """Return the columns with the largest values, from the largest down; for lines those along an axis."""
-    if kind != "lines":
-        largest = np.argsort(-np.abs(values), kind="stable")[: MOST[kind]]
-        return largest[np.argsort(-values[largest], kind="stable")]
-    order = np.argsort(along, kind="stable")
-    if len(order) <= MOST[kind]:
-        return order
-    stretches = np.array_split(order, STRETCHES)
-    ends = [
-        {int(stretch[values[stretch].argmin()]), int(stretch[values[stretch].argmax()])}
-        for stretch in stretches
-    ]
-    return np.concatenate([sorted(both, key=along.__getitem__) for both in ends])
+def _largest(values: FloatArray) -> npt.NDArray[np.intp]:
+    """Return the places of the values that are largest in magnitude, from the largest value down."""
+    places = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
+    return places[np.argsort(-values[places], kind="stable")]
 
 
 @figure(loadings_data)
@@ -162,26 +133,23 @@ def loadings(data: LoadingsData, ax: Any, **artist: Any) -> Any:
     model : fitted PCA or Whitener of kind PCA
         The model whose directions are drawn.
     components : sequence of int or str, optional
-        Such as ``[1, "PC4"]``; by default the first three, for "heat" the first ten.
-    kind : {"auto", "bars", "heat", "lines"}, default="auto"
-        Bars with a panel for each component, a heat map, or lines. "auto" takes lines for columns that are an
-        axis, such as wavelengths or times: their names are equal but for a number that has a unit or goes in
-        even steps. For all others it takes bars.
-    data : array-like of shape (n_samples, n_features), optional
-        The data of the fit: draws correlations of columns with scores instead of entries of unit vectors.
+        Such as ``[1, "PC4"]``; by default the first three.
+    kind : {"auto", "bars", "lines"}, default="auto"
+        Bars with a panel for each component, or lines. "auto" takes lines for columns that are an axis, such
+        as wavelengths or times: their names are equal but for a number that has a unit or goes in even steps.
+        For all others it takes bars.
     title : str or None, default="auto"
-        By default none.
+        A title of the figure; "auto" is what the data have, None no title.
     ax : matplotlib.axes.Axes or array of them, optional
         Where to draw: for bars one for each component. By default a new figure.
     **artist
-        For ``Axes.barh``, ``Axes.imshow`` or ``Axes.plot``.
+        For ``Axes.barh`` or ``Axes.plot``.
 
     Returns
     -------
     matplotlib.axes.Axes, or ndarray of them for bars of several components
         Bars show the 20 columns with the largest loadings of each component, and dashed lines the loading of
-        columns of equal weight; a heat map shows 60 of all. Lines of more than 2,000 columns show the least
-        and the largest loading of each of 500 stretches.
+        columns of equal weight.
 
     Raises
     ------
@@ -199,7 +167,7 @@ def loadings(data: LoadingsData, ax: Any, **artist: Any) -> Any:
     >>> [ax.get_title(loc="left") for ax in axes]
     ['PC1 (73.0 %)', 'PC2 (17.3 %)']
     """
-    return {"bars": _bars, "heat": _heat, "lines": _lines}[data.kind](data, ax, **artist)
+    return (_bars if data.kind == "bars" else _lines)(data, ax, **artist)
 
 
 def rotation_data(result: Rotation) -> LoadingsData:
@@ -207,40 +175,40 @@ def rotation_data(result: Rotation) -> LoadingsData:
     shares = zip(result.names, result.ratio, strict=True)
     titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
     note = f"Loadings rotated by {result.method}: component times standard deviation."
-    data = _loadings_data(result.columns, titles, result.loadings, "heat", "loading")
+    data = _loadings_data(result.columns, titles, result.loadings, "bars")
     return replace(data, notes=[note, *data.notes], title=f"Rotated by {result.method}")
 
 
 @figure(rotation_data)
-def rotation(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
-    """Draw rotated loadings as a heat map: a column for each rotated component.
+def rotation(data: LoadingsData, ax: Any, **barh: Any) -> Any:
+    """Draw rotated loadings as bars, with a panel for each rotated component.
 
     Parameters
     ----------
     result : gramian.answers.rotate.Rotation
         What :func:`gramian.rotate` returns.
     title : str or None, default="auto"
-        By default the method of rotation.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw, by default in a new figure.
-    **imshow
-        For ``Axes.imshow``.
+        A title of the figure; "auto" is what the data have, None no title.
+    ax : matplotlib.axes.Axes or array of them, optional
+        Where to draw: one for each component. By default a new figure.
+    **barh
+        For ``Axes.barh``.
 
     Returns
     -------
-    matplotlib.axes.Axes
-        Of more than 60 columns it has those of the largest loadings.
+    matplotlib.axes.Axes, or ndarray of them for several components
+        Each has the 20 columns with the largest loadings.
 
     Examples
     --------
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> ax = gramian.figures.rotation(gramian.rotate(gramian.PCA(2).fit(X)))
-    >>> [label.get_text() for label in ax.get_xticklabels()]
+    >>> axes = gramian.figures.rotation(gramian.rotate(gramian.PCA(2).fit(X)))
+    >>> [ax.get_title(loc="left") for ax in axes]
     ['RC1 (73.0 %)', 'RC2 (17.3 %)']
     """
-    return _heat(data, ax, **imshow)
+    return _bars(data, ax, **barh)
 
 
 def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
@@ -261,14 +229,6 @@ def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
         panel.set_xlim(edges)
         style.words(panel, title=title)
     return axes[0] if count == 1 else axes[:count]
-
-
-def _heat(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
-    titles = list(dict.fromkeys(data.columns["component"]))
-    values = data.columns["loading"].reshape(len(titles), -1).T
-    bound = float(np.abs(values).max()) or 1.0
-    look = {"cmap": "PuOr", "vmin": -bound, "vmax": bound} | imshow
-    return heat_map(ax, values, data.columns["column"][: len(values)], titles, data.value_title, **look)
 
 
 def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
@@ -345,7 +305,7 @@ def biplot(data: points.ScoresData, ax: Any, **scatter: Any) -> Any:
     components : pair of int or str, default=(1, 2)
         Two components.
     title : str or None, default="auto"
-        As for :func:`scores`.
+        A title of the figure; "auto" is what the data have, None no title.
     ax : matplotlib.axes.Axes, optional
         Where to draw, by default in a new figure.
     hue, style, labels, ellipses, mapped : optional
@@ -415,9 +375,7 @@ def correlation_circle_data(model: Any, *, components: Sequence[int | str] = (1,
     indices = _pair(model, components)
     statistics = linear_columns(model, model.n_components_).statistics
     if "correlation" not in statistics:
-        raise DataError(
-            "The model subtracts no mean, so it knows no correlations. Draw loadings with data=X."
-        )
+        raise DataError("The model subtracts no mean, so it knows no correlations. Draw loadings.")
     result = statistics["correlation"][:, indices]
     squares = np.square(result).sum(axis=1)
     mean = 100 * float(np.mean(squares))
@@ -439,7 +397,7 @@ def correlation_circle(data: Data, ax: Any, **circle: Any) -> Any:
     components : pair of int or str, default=(1, 2)
         Components.
     title : str or None, default="auto"
-        By default none.
+        A title of the figure; "auto" is what the data have, None no title.
     ax : matplotlib.axes.Axes, optional
         Where to draw, by default in a new figure.
     **circle
@@ -480,13 +438,13 @@ def correlation_circle(data: Data, ax: Any, **circle: Any) -> Any:
 # -------------- Heat map of how much metadata explains of the components
 
 
-def metadata_data(description: Description) -> Data:
+def metadata_data(description: Any, X: Any = None) -> Data:
     """Return what :func:`metadata` draws.
 
     Parameters
     ----------
-    description : Description
-        Of :func:`gramian.describe`.
+    description, X
+        As of :func:`metadata`.
 
     Returns
     -------
@@ -503,6 +461,7 @@ def metadata_data(description: Description) -> Data:
     >>> gramian.figures.metadata_data(description).columns["component"]
     ['all, weighted', 'PC1', 'PC2']
     """
+    description = description if isinstance(description, Description) else describe(description, X)
     names = list(description.variables[:MOST_VARIABLES])
     if not names:
         raise DataError("No column of the metadata can be drawn.", " ".join(description.sentences()))
@@ -526,10 +485,12 @@ def metadata(data: Data, ax: Any, **imshow: Any) -> Any:
 
     Parameters
     ----------
-    description : Description
-        Of :func:`gramian.describe`.
+    description : Description, or fitted PCA or KernelPCA
+        Of :func:`gramian.describe`, or a model that describes the labels and metadata of a table.
+    X : Table, optional
+        That table.
     title : str or None, default="auto"
-        By default what is drawn.
+        A title of the figure; "auto" is what the data have, None no title.
     ax : matplotlib.axes.Axes, optional
         Where to draw, by default in a new figure.
     **imshow
@@ -567,13 +528,3 @@ def metadata(data: Data, ax: Any, **imshow: Any) -> Any:
         look = {"color": "#fdfdfd" if value > 0.6 else "#222222", "ha": "center", "va": "center"}
         ax.text(j, i, f"{value:.2f}{star}", fontsize=min(style.size("ytick.labelsize"), room), **look)
     return ax
-
-
-def described(model: Any, table: Any, **options: Any) -> Any:
-    """Draw the labels and metadata of a table; see :func:`metadata`."""
-    return metadata(describe(model, table), **options)
-
-
-def described_data(model: Any, table: Any) -> Data:
-    """Return what :func:`described` draws."""
-    return metadata_data(describe(model, table))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import Parameter, signature
@@ -16,6 +17,10 @@ from gramian.figures import style
 
 CELL = 4.2  # millimetres of a row with a name
 LONGEST = 24  # letters of such a name
+SHARED = (
+    Parameter("title", Parameter.KEYWORD_ONLY, default="auto", annotation="str | None"),
+    Parameter("ax", Parameter.KEYWORD_ONLY, default=None, annotation=Any),
+)
 LETTER = 0.175  # millimetres of a letter for each typographic point of its size
 DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 0.9}  # look of a line at a limit
 
@@ -47,38 +52,32 @@ class Data:
     lines: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
 
-SHARED = [
-    Parameter("title", Parameter.KEYWORD_ONLY, default="auto", annotation="str | None"),
-    Parameter("ax", Parameter.KEYWORD_ONLY, default=None, annotation=Any),
-]
-
-
 def figure(data_of: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a function that draws data into axes one of what the data are of.
 
-    The figure takes the arguments of ``data_of``, ``title`` and ``ax``, and the options that the function
-    takes after the data and the axes. It has our look, the titles of the data, and their notes below it.
+    The figure takes the arguments of ``data_of``, ``title``, ``ax``, and further keywords of the main artist.
+    It has our look, the titles of the data, and their notes below it.
     """
 
     def figure_of(draw: Callable[..., Any]) -> Callable[..., Any]:
-        of_data, of_drawing = (list(signature(function).parameters.values()) for function in (data_of, draw))
+        of_data, of_artist = list(signature(data_of).parameters.values()), signature(draw).parameters
         names = {parameter.name for parameter in of_data}
 
-        @style.styled
         @wraps(draw)
         def drawn(*args: Any, title: str | None = "auto", ax: Any = None, **options: Any) -> Any:
-            arguments = {name: options.pop(name) for name in names & options.keys()}
-            data = data_of(*args, **arguments)
-            axes = draw(data, ax, **options)
-            panels = np.atleast_2d(np.asarray(axes, dtype=object))
-            for panel in panels[-1]:
-                style.words(panel, x=data.x)
-            style.words(panels[0, 0], y=data.y)
-            style.heading(axes, data.title if title == "auto" else title)
-            style.note(axes, *data.notes)
+            with style.defaults() if ax is None else nullcontext():
+                data = data_of(*args, **{name: options.pop(name) for name in names & options.keys()})
+                axes = draw(data, ax, **options)
+                panels = np.atleast_2d(np.asarray(axes, dtype=object))
+                for panel in panels[-1]:
+                    style.words(panel, x=data.x)
+                style.words(panels[0, 0], y=data.y)
+                style.heading(axes, data.title if title == "auto" else title)
+                style.note(axes, *data.notes)
             return axes
 
-        parameters = [*of_data, *of_drawing[2:-1], *SHARED, of_drawing[-1]]
+        *_, artist = of_artist.values()
+        parameters = [*of_data, *SHARED, artist]
         drawn.__signature__ = signature(draw).replace(parameters=parameters)  # type: ignore[attr-defined]
         return drawn
 

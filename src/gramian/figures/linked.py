@@ -15,8 +15,8 @@ import numpy as np
 
 from gramian.core.checks import shown
 from gramian.figures import style
-from gramian.figures.arrows import NAMED, PALE, Arrows
 from gramian.figures.columns import LoadingsData
+from gramian.figures.labels import NAMED, PALE, Arrows
 from gramian.figures.points import Groups, ScoresData
 
 PIXELS = 96 / 25.4  # of a millimetre
@@ -27,7 +27,6 @@ SHAPES = (
     *("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"),
     *("M-.4,-1L0,-.5L.4,-1L1,-.4L.5,0L1,.4L.4,1L0,.5L-.4,1L-1,.4L-.5,0L-1,-.4Z", "triangle-right"),
 )
-HIDDEN = ("labels", "ticks", "domain")
 # What ends a script in a page, and properties of every JavaScript object.
 END_OF_SCRIPT = re.compile("<(?=/?script|!--)", re.IGNORECASE)
 OF_OBJECTS = {
@@ -115,12 +114,10 @@ def content(spec: dict[str, Any], data: Any, *notes: str) -> dict[str, Any]:
 
 def scores(data: ScoresData, width: float) -> dict[str, Any]:
     """Return scores of which rows can be picked, in a biplot with an arrow for each column."""
-    if not data.components[1:]:
-        size = size_of(width), 64 * max(1, len(data.hue.kinds))
-        return content(_cloud(data, data.edges(), size), data)
-    edges, size, equal = framed(data.edges(), width)
+    pair = len(data.components) > 1
+    edges, size, equal = framed(data.edges(), width, pair)
     arrows, about = ([], "") if data.arrows is None else _arrows(data.arrows, edges, size, equal)
-    return content(_cloud(data, edges, size, arrows), data, "" if equal else UNEQUAL, about)
+    return content(_cloud(data, edges, size, arrows), data, UNEQUAL if pair and not equal else "", about)
 
 
 def biplot(data: ScoresData, width: float) -> dict[str, Any]:
@@ -150,19 +147,18 @@ def _arrows(arrows: Arrows, edges: Any, size: Any, equal: bool) -> tuple[list[di
 
 
 def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[Any] = ()) -> dict[str, Any]:
-    columns, single = data.columns, not data.components[1:]
+    columns, n = data.columns, len(data.values)
     key = "name" if "name" in columns else "row"
     x, y = (*data.components, "position")[:2]
-    n, few = len(data.values), dict.fromkeys(HIDDEN, False) if single else {}
     picked = {"test": f"!picked || picked['r' + datum.{key}]", "value": 0.85 if n <= 2000 else 0.6}
     channels: Any = {"opacity": {"condition": picked, "value": 0.12}}
     channels["x"] = axis(x, data.x, edges[0])
-    channels["y"] = axis(y, data.y, edges[1], **few)
+    channels["y"] = axis(y, data.y, edges[1])
     channels["tooltip"] = [_tip(name, values) for name, values in columns.items() if name != "position"]
     look = {"filled": True, "size": 36 if n <= 500 else 18}
-    points = layer("point", looks=look, **channels, **_looks(data, single))
+    points = layer("point", looks=look, **channels, **_looks(data))
     points["params"] = [{"name": "chosen", "select": "interval"}]
-    zero = map(_zero, "x" if single else "xy")
+    zero = map(_zero, "xy"[: len(data.components)])
     return {
         "data": table(columns, "rows"),
         "params": [{"name": "picked", "value": None}],
@@ -173,10 +169,12 @@ def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[A
     }
 
 
-def framed(edges: list[list[float]], width: float) -> tuple[list[list[float]], tuple[int, int], bool]:
+def framed(
+    edges: list[list[float]], width: float, pair: bool = True
+) -> tuple[list[list[float]], tuple[int, int], bool]:
     """Return limits, pixels across and up, and whether a unit has the same length along both axes."""
     across = size_of(width)
-    if not style.is_comparable(edges):
+    if not (pair and style.is_comparable(edges)):
         return edges, (across, round(across * style.HEIGHT / style.WIDTH)), False
     spans = np.ptp(edges, axis=1)
     size = across, round(across * min(max(spans[1] / spans[0], 0.55), 0.75))
@@ -187,20 +185,19 @@ def _tip(name: str, values: Any) -> dict[str, Any]:
     return field(name, "quantitative" if np.asarray(values).dtype.kind == "f" else "nominal")
 
 
-def _looks(data: ScoresData, single: bool) -> dict[str, Any]:
+def _looks(data: ScoresData) -> dict[str, Any]:
     """Return the channels of colour and shape."""
-    hue, named = data.hue, not (single or data.hue.is_many)
+    hue, named = data.hue, not data.hue.is_many
     looks: dict[str, Any] = {"color": {"value": BLUE}}
-    if hue.kinds:
+    if hue.is_scale:
+        looks["color"] = field("group", title=drawable(hue.title) or None, scale={"scheme": "viridis"})
+    elif hue.kinds:
         colours = [style.of_page(hue.colours()[kind]) for kind in hue.kinds]
         looks["color"] = _kinds("group", hue, colours, named)
-    elif hue.values is not None:
-        looks["color"] = field("group", title=drawable(hue.title) or None, scale={"scheme": "viridis"})
-    marked = data.style if data.style.kinds else hue
+    name, marked = ("style", data.style) if data.style.kinds else ("group", hue)
     if marked.kinds:
         shapes = [SHAPES[style.MARKERS.index(marked.markers()[kind])] for kind in marked.kinds]
-        by_style = marked is data.style
-        looks["shape"] = _kinds("style" if by_style else "group", marked, shapes, by_style or named)
+        looks["shape"] = _kinds(name, marked, shapes, named or name == "style")
     return looks
 
 
@@ -222,13 +219,9 @@ def _outlines(data: ScoresData) -> list[dict[str, Any]]:
 
 
 def _texts(data: ScoresData, edges: Any, size: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the names of strips, of many groups, or of a few rows."""
-    hue = data.hue
-    if not data.components[1:]:
-        above = [[edges[0][0], 0.35 - index] for index in range(len(hue.kinds))]
-        return names(above, hue.kinds, edges, size)
-    if hue.is_many:
-        return names(data.medians(), hue.classes, edges, size)
+    """Return the names of many groups, or of a few rows."""
+    if data.hue.is_many:
+        return names(data.medians(), data.hue.classes, edges, size)
     return names(data.values, data.labels, edges, size, color=SOFT)
 
 
@@ -293,7 +286,7 @@ def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
         component = field("component", "nominal", title=None, scale={"domain": titles})
         colours = list(map(style.of_page, style.COLOURS[: len(titles)]))
         colour = component | {"scale": {"domain": titles, "range": colours}}
-        x, y = axis("position", data.x, format=".6~r"), axis("loading", data.value_title, edges)
+        x, y = axis("position", data.x, format=".6~r"), axis("loading", "loading", edges)
         line = layer(
             "line", looks={"strokeWidth": 1.4}, x=x, y=y, color=colour, strokeDash=component, tooltip=tips
         )
@@ -304,7 +297,7 @@ def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
     sign = {"condition": {"test": "datum.loading < 0", "value": VERMILION}, "value": BLUE}
     look = {"labelOverlap": False, "labelLimit": 130, "minExtent": 0, "domain": False, "ticks": False}
     y = field("column", "nominal", sort=None, title=None, axis=look)
-    x = axis("loading", data.value_title, edges, tickCount=4)
+    x = axis("loading", "loading", edges, tickCount=4)
     bars = layer("bar", x=x, y=y, color=sign, tooltip=tips)
     bars |= {"width": int((across + MARGIN) / beside - longest - 8), "height": {"step": 15}}
     panels = {"facet": field("component", "nominal", sort=titles, title=None), "columns": beside}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from gramian.tables.table import Table
 from gramian.tables.times import times_of
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000
-MOST_COLUMNS = 20
 YEARS = np.array(["0200", "9800"], dtype="M8[ms]")  # matplotlib draws 1 to 9999, margins among them
 MOST_CELLS, BEFORE, AFTER = 15, 20, 80  # columns of a map, rows before and after the start of an event
 
@@ -59,8 +57,8 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
         A model without a monitor has limits by theory, for 1 % false alarms.
     X : array-like, frame or Table of shape (n_samples, n_features)
         If these are the rows of the fit, the limits are those for such rows.
-    title : str, optional
-        A title of the figure; by default it has none.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
     ax : Axes, one or two, optional
         Of each statistic, by default in a new figure.
     **scatter
@@ -105,32 +103,6 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
     return axes
 
 
-def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
-    """Return what :func:`contributions` draws; columns: column, and the contributions to T2 and SPE."""
-    watch = monitor_of(monitor)
-    result = watch.statistics(X)
-    names, text = list(map(str, result["row"])), str(row)
-    text = text if text in names else text.replace(" ", "T", 1)  # as tables of statistics print times
-    named = isinstance(row, str | date) and text in names
-    advice = "Or give the name of one."
-    index = names.index(text) if named else check_integer("row", row, 0, len(names) - 1, advice)
-    some = _rows(X, index, index + 1)
-    contributions = {name: values[-1] for name, values in watch.contributions(some).items()}
-    # By the statistic that is larger relative to its limit.
-    size = np.abs(
-        contributions[
-            max(contributions, key=lambda name: float(result[name][index] / result[f"{name} limit"][index]))
-        ]
-    )
-    top = np.argsort(-size, kind="stable")[:MOST_COLUMNS]
-    columns = {"column": np.array(feature_names_of(watch.model_), dtype=object)[top]}
-    columns |= {name: values[top] for name, values in contributions.items()}
-    last = {name: [number(result[key][index]) for key in (name, f"{name} limit")] for name in contributions}
-    measured = [f"{name} {value} (limit {limit})" for name, (value, limit) in last.items()]
-    more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
-    return Data(columns, [f"{', '.join(measured)}.", more], title=f"Contributions to row {names[index]}")
-
-
 def _rows(X: Any, start: int, stop: int) -> Any:
     """Return some rows of any kind, with the names of their columns."""
     if hasattr(X, "iloc"):
@@ -138,58 +110,6 @@ def _rows(X: Any, start: int, stop: int) -> Any:
     some = as_float64(numbers_of(X)[start:stop])
     named = isinstance(X, Table) and X.feature_names is not None
     return Table(some, X.feature_names) if named else some
-
-
-@figure(contributions_data)
-def contributions(data: Data, ax: Any, **barh: Any) -> Any:
-    """Draw what each column contributes to T2 and SPE of one row.
-
-    The 20 columns are those that contribute most to the statistic that is larger relative to its limit.
-
-    Parameters
-    ----------
-    monitor : Monitor, or fitted PCA or KernelPCA
-        The model by which rows are unlike others.
-    X : array-like, frame or Table of shape (n_samples, n_features)
-        Rows, of which one is drawn.
-    row : int, str or date
-        The number of the row, from 0, or its name or time.
-    title : str, optional
-        By default the name of the row; None for no title.
-    ax : Axes, one or two, optional
-        Of each statistic, by default in a new figure.
-    **barh
-        As of ``Axes.barh``.
-
-    Returns
-    -------
-    ndarray of Axes of shape (1, statistics)
-        Of T2 and SPE, as far as the model has them.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such row.
-    UnavailableError
-        For a kernel without derivatives.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import gramian
-    >>> X = np.random.default_rng(0).normal(size=(300, 5))
-    >>> monitor = gramian.Monitor(gramian.PCA(2)).fit(X)
-    >>> data = gramian.figures.contributions_data(monitor, X + [0, 0, 0, 9, 0], 7)
-    >>> data.title, data.columns["column"][0]
-    ('Contributions to row 7', 'x3')
-    """
-    names, *statistics = data.columns.values()
-    tall = 18 + CELL * len(names)
-    axes = style.subplots(1, len(statistics), ax=ax, height_mm=tall, sharey=True, squeeze=False)
-    for panel, statistic, values in zip(axes.flat, list(data.columns)[1:], statistics, strict=True):
-        bars(panel, values, names, **barh)
-        panel.set_xlabel(f"contribution to {statistic}")
-    return axes
 
 
 def explanation_data(explanation: Explanation) -> Data:
@@ -222,8 +142,8 @@ def explanation(data: Data, ax: Any, **barh: Any) -> Any:
     ----------
     explanation : Explanation
         What :func:`gramian.explain` returns.
-    title : str, optional
-        By default the rows; None for no title.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **barh
@@ -314,8 +234,8 @@ def contribution_map(data: Data, ax: Any, **imshow: Any) -> Any:
     event : int or None, default=None
         The number of the event in ``monitor.statistics(X).events``; None means that of most alarms. Without
         events the rows around the most unusual one are drawn.
-    title : str, optional
-        A title of the figure; by default it has none.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **imshow

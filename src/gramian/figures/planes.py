@@ -15,13 +15,11 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, evenly, number
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
-from gramian.figures import points, sheets, style
-from gramian.figures.arrows import along, draw_arrows
+from gramian.figures import points, style
 from gramian.figures.drawing import Data, figure
 from gramian.figures.images import beside
-from gramian.figures.labels import Labels
-from gramian.figures.names import axis_title, component_titles, fitted, numbers_of, place_of
-from gramian.kernels.auditing import AuditReport
+from gramian.figures.labels import Labels, along, draw_arrows
+from gramian.figures.names import component_titles, fitted, numbers_of, place_of
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.associations import normal_ellipse
 from gramian.statistics.components import component_names, feature_names_of, kind_of, names_of
@@ -56,12 +54,12 @@ class Rows(Data):
     hue: points.Groups
     names: Sequence[str]
     style = points.Groups()
-    components = ("", "")
 
 
 def _draw_rows(ax: Any, data: Rows, scatter: dict[str, Any], *around: FloatArray) -> None:
     """Draw the points, with limits around them and others, and units of one length if they can be."""
     points.draw_points(ax, data, **scatter)
+    points.draw_legend(ax, data, **scatter)
     edges, equal = style.equal_units(ax, style.edges_of(data.values, *around, margin=0.08))
     style.words(ax, x=data.names[0], y=data.names[1])
     style.set_edges(ax, edges, equal)
@@ -90,6 +88,8 @@ class Contours(Rows):
 def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: int = SHOWN) -> Contours:
     """Return what :func:`kernel_contours` draws."""
     fitted = list(models) if isinstance(models, Sequence) else [models]
+    if not isinstance(models, Sequence) and not kind_of(models).linear and len(numbers_of(X)) > 1:
+        fitted = [PCA(2).fit(X), models]
     if others := {int(model.n_features_in_) for model in fitted} - {2}:
         problem = f"Contours need a model of two columns, and this one has {others.pop()}."
         raise DataError(problem, "Fit it on two columns.")
@@ -165,15 +165,15 @@ def kernel_contours(data: Contours, ax: Any, **contour: Any) -> Any:
     ----------
     models : fitted PCA or KernelPCA, or a sequence of them
         Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: rows of panels each, unless one of
-        them has a single component.
+        them has a single component. A kernel PCA alone is drawn below plain PCA.
     X : array-like of shape (n_samples, 2)
         Points drawn below the lines; at most 400, evenly spaced.
     hue : array-like of shape (n_samples,) or str, optional
         As for :func:`scores`.
     components : int, default=3
         The maximum for each model.
-    title : str, optional
-        A title of the figure; by default it has none.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
     ax : array of Axes, optional
         One for each place, by default in a new figure.
     **contour
@@ -200,7 +200,7 @@ def kernel_contours(data: Contours, ax: Any, **contour: Any) -> Any:
     >>> t = np.linspace(0, 6, 60)
     >>> X = np.column_stack([np.cos(t), np.sin(t)])
     >>> model = gramian.KernelPCA(2, kernel="rbf(sigma=1)").fit(X)
-    >>> gramian.figures.kernel_contours_data(model, X, components=1).panels
+    >>> gramian.figures.kernel_contours_data([model], X, components=1).panels
     [['1. exp(-0.5 ||x - y||^2), PC1 (40.1 %)']]
     """
     axes, panels = _panels(data.panels, ax, space=15, more=8, sharey=True)
@@ -213,24 +213,10 @@ def kernel_contours(data: Contours, ax: Any, **contour: Any) -> Any:
             panel.contour(*data.sides, score, levels, **look | {"vmin": -largest, "vmax": largest} | contour)
         panel.set_title(style.drawable(name).replace(", PC", "\nPC"), **style.PLAIN)
         style.words(panel, x=data.names[0], y=data.names[1] if panel in axes[:, 0] else "")
-    points.draw_legend(axes[0, 0], data, {})
+    points.draw_legend(axes[0, 0], data)
     if ax is None and (legend := axes[0, 0].get_legend()):
         legend.set_bbox_to_anchor((0, 1 + 12 * axes.shape[1] / style.width_mm()))  # above the titles
     return axes
-
-
-def compared_data(model: Any, table: Any, *, hue: Any = None) -> Contours:
-    """Return contours of a model; those of a kernel PCA below those of plain PCA."""
-    return kernel_contours_data(_compared(model, table), table, hue=hue)
-
-
-def compared(model: Any, table: Any, *, hue: Any = None) -> Any:
-    """Draw contours of a model; those of a kernel PCA below those of plain PCA."""
-    return kernel_contours(_compared(model, table), table, hue=hue)
-
-
-def _compared(model: Any, table: Any) -> list[Any]:
-    return [model] if kind_of(model).linear or len(table.values) < 2 else [PCA(2).fit(table), model]
 
 
 # ------------ The curve on which an equation holds, over the points that it was computed from
@@ -308,8 +294,8 @@ def relation(data: Relation, ax: Any, **scatter: Any) -> Any:
         The rows; at most 1000 are drawn, evenly spaced.
     hue : array-like of shape (n_samples,), optional
         As for :func:`scores`.
-    title : str, optional
-        By default the equation; None for no title.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **scatter
@@ -338,7 +324,6 @@ def relation(data: Relation, ax: Any, **scatter: Any) -> Any:
     for line in data.holds:
         ax.plot(*line.T, color=style.VERMILION, zorder=1)
     _draw_rows(ax, data, scatter)
-    points.draw_legend(ax, data, scatter)
     return ax
 
 
@@ -356,32 +341,20 @@ class Directions(Rows):
         The projections.
     arrows : dict of str to ndarray of shape (2,)
         The ends of the arrows, which begin at the mean, by their names.
-    scores : ScoresData
-        The points on their projection.
     """
 
     mean: FloatArray
     onto: FloatArray
     arrows: dict[str, FloatArray]
-    scores: points.ScoresData
 
 
-def directions_data(
-    model: Any,
-    X: Any,
-    *,
-    hue: Any = None,
-    names: Sequence[str] | None = None,
-) -> Directions:
+def directions_data(model: Any, X: Any, *, hue: Any = None) -> Directions:
     """Return what :func:`directions` draws."""
     if kind_of(fitted(model)) is not ModelKind.PCA or model.n_features_in_ != 2:
         problem = f"this is a {type(model).__name__} of {model.n_features_in_}."
         hint = "Fit gramian.PCA to two columns, or draw a biplot."
         raise DataError(f"Directions are drawn for a PCA of two columns, and {problem}", hint)
     k = int(model.n_components_)
-    called = component_names(k) if names is None else [str(name) for name in names]
-    if len(called) != k:
-        raise DataError(f"There are {len(called)} names for {k} directions. Give one for each.")
     scale = np.ones(2) if model.scale_ is None else as_float64(model.scale_)
     unit = "" if model.scale_ is None else " / scale"
     mean, P = as_float64(model.mean_) / scale, as_float64(model.components_)
@@ -396,28 +369,21 @@ def directions_data(
     columns = {"row": np.array(rows)} | dict(zip(titles, np.hstack([values, onto, Z]).T, strict=True))
     sentences = [
         f"Arrows: the roots of the variances, {', '.join(map(number, lengths))}.",
-        f"Thin lines lead to the projection on {called[0]}, below.",
+        "Thin lines lead to the projection on PC1.",
         "Unit: the scale of each column." if unit else "",
         f"{len(rows):,} of {len(every):,} rows, evenly spaced." if len(rows) < len(every) else "",
     ]
-    # On a line for each class.
-    strips = [-hues.kinds.index(kind) for kind in hues.values] if hues.kinds else np.zeros(len(Z))
-    scores = points.scores_data(model, mapped=Z, components=1, ellipses=None)
-    title = axis_title(model, 0).replace("PC1", called[0], 1)
-    scores = replace(scores, x=title, hue=hues, values=np.column_stack([Z, strips]))
     axes = [f"{name}{unit}" for name in feature_names_of(model)]
-    arrows = dict(zip(called, mean + lengths[:, None] * P, strict=True))
-    return Directions(
-        columns, sentences, values, np.arange(len(rows)), hues, axes, mean, onto, arrows, scores
-    )
+    arrows = dict(zip(component_names(k), mean + lengths[:, None] * P, strict=True))
+    return Directions(columns, sentences, values, np.arange(len(rows)), hues, axes, mean, onto, arrows)
 
 
 @figure(directions_data)
 def directions(data: Directions, ax: Any, **scatter: Any) -> Any:
-    """Draw the principal directions over the points, and the points on their projection.
+    """Draw the principal directions over the points.
 
     Arrows begin at the mean. Their lengths are the standard deviations of the scores, the roots of the
-    variances. A thin line joins each point with its projection. The panel below shows the projection alone.
+    variances. A thin line joins each point with its projection on PC1.
 
     Parameters
     ----------
@@ -427,19 +393,17 @@ def directions(data: Directions, ax: Any, **scatter: Any) -> Any:
         At most 400 rows are drawn, evenly spaced.
     hue : array-like of shape (n_samples,) or str, optional
         As for :func:`scores`.
-    names : sequence of str, optional
-        Names of all directions in the figure, such as ``["u₁", "u₂"]``; by default PC1, PC2, ...
     title : str, optional
         A title of the figure; by default it has none.
-    ax : two Axes, optional
-        For the points, and for the projection; by default in a new figure.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
     **scatter
         As of ``Axes.scatter``.
 
     Returns
     -------
-    ndarray of Axes of shape (2, 1)
-        Those which are given, or of a new figure.
+    Axes
+        That which is given, or of a new figure.
 
     Raises
     ------
@@ -454,31 +418,24 @@ def directions(data: Directions, ax: Any, **scatter: Any) -> Any:
     >>> list(gramian.figures.directions_data(gramian.PCA().fit(X), X).columns)
     ['row', 'x', 'y', 'projected x', 'projected y', 'PC1']
     """
-    ratios = 7, 1 + len(data.hue.kinds) / 3
-    tall = 0.95 * style.width_mm()
-    axes = style.subplots(2, ax=ax, squeeze=False, height_mm=tall, height_ratios=ratios)
-    upper, lower = axes.flat
+    ax, tips = style.subplots(ax=ax), np.array(list(data.arrows.values()))
     feet = np.stack([data.values, data.onto, np.full_like(data.onto, np.nan)], axis=1).reshape(-1, 2)
-    upper.plot(*feet.T, color=style.LINE, lw=0.5, alpha=0.6, zorder=1)
-    tips = np.array(list(data.arrows.values()))
-    steps = tips - data.mean
-    draw_arrows(upper, data.mean, steps)
-    _draw_rows(upper, data, scatter, data.onto, tips)
-    upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
-    labels = Labels(upper)
-    labels.block(np.concatenate([data.values, data.onto, data.mean + along(steps)]))
+    ax.plot(*feet.T, color=style.LINE, lw=0.5, alpha=0.6, zorder=1)
+    draw_arrows(ax, data.mean, tips - data.mean)
+    _draw_rows(ax, data, scatter, data.onto, tips)
+    ax.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
+    labels = Labels(ax)
+    labels.block(np.concatenate([data.values, data.onto, data.mean + along(tips - data.mean)]))
     labels.add(tips, list(data.arrows), weight="bold")
-    points.draw(data.scores, lower, **scatter)
-    style.words(lower, x=data.scores.x)
-    return axes
+    return ax
 
 
-# ------------------ Two columns, or pictures, before and after whitening
+# ------------------------------------- Two columns before and after whitening
 
 
 @dataclass(frozen=True, eq=False)
 class Whitening(Data):
-    """What :func:`whitening` draws; columns: row, before_x, before_y, after_x, after_y, after2_x, ...
+    """What :func:`whitening` draws; columns: row, before_x, before_y, after_x, after_y.
 
     Attributes
     ----------
@@ -492,54 +449,48 @@ class Whitening(Data):
     titles: Sequence[Sequence[str]]
 
 
-def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 2)) -> Data:
+def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 2)) -> Whitening:
     """Return what :func:`whitening` draws."""
-    models = list(model) if isinstance(model, Sequence) else [model]
-    if getattr(models[0], "picture_shape_", None) is not None:
-        return sheets.whitened_pictures(models, X)
-    n, every = len(numbers_of(X)), (numbers_of(X), *(item.transform(X) for item in models))
-    tables = [as_float64(table).reshape(n, -1) for table in every]
+    n, white = len(numbers_of(X)), as_float64(model.transform(X))
+    tables = as_float64(numbers_of(X)).reshape(n, -1), white.reshape(n, -1)
     count = min(table.shape[1] for table in tables)
     if len(components) != 2:
         raise ParameterError("components", components, "are not two columns", "Name two, such as (1, 3).")
     indices = [place_of(item, count, "components", f"{count} columns are whitened.") for item in components]
     rows = style.sampled_rows(n)
-    columns, titles, ellipses = {"row": rows}, list[Any](), []
-    called = [feature_names_of(models[0]), *(item.get_feature_names_out() for item in models)]
-    kinds = ["", *(f" ({item.method})" if models[1:] else " (whitened)" for item in models)]
-    for turn, (table, names, kind) in enumerate(zip(tables, called, kinds, strict=True)):
-        pair, when = table[:, indices], f"after{turn if turn > 1 else ''}" if turn else "before"
+    pairs = [table[:, indices] for table in tables]
+    columns = {"row": rows}
+    for when, pair in zip(("before", "after"), pairs, strict=True):
         columns |= {f"{when}_{side}": column for side, column in zip("xy", pair[rows].T, strict=True)}
-        titles.append([f"{names[index]}{kind}" for index in indices])
-        ellipses.append(normal_ellipse(pair))
-    few = f"A random sample of {style.SAMPLE:,} of {n:,} rows (seed 0)." if n > style.SAMPLE else ""
-    return Whitening(columns, [few, "95 % normal ellipses."], ellipses, titles)
+    before, after = feature_names_of(model), model.get_feature_names_out()
+    titles = [[before[index] for index in indices], [f"{after[index]} (whitened)" for index in indices]]
+    few = f"A random sample of {len(rows):,} of {n:,} rows (seed 0)." if len(rows) < n else ""
+    return Whitening(columns, [few, "95 % normal ellipses."], list(map(normal_ellipse, pairs)), titles)
 
 
 @figure(whitening_data)
-def whitening(data: Any, ax: Any, **scatter: Any) -> Any:
-    """Draw two columns, or pictures, before and after whitening.
+def whitening(data: Whitening, ax: Any, **scatter: Any) -> Any:
+    """Draw two columns before and after whitening.
 
     Parameters
     ----------
-    model : fitted Whitener, or sequence of them
-        Several, such as of the methods "pca" and "zca", are drawn beside each other.
-    X : array-like of shape (n_samples, n_features), or (n_samples, height, width)
-        Of pictures, six evenly spaced ones are drawn; of more than 2000 rows a random sample.
+    model : fitted Whitener
+        The model that whitens the rows.
+    X : array-like of shape (n_samples, n_features)
+        Of more than 10,000 rows a random sample is drawn.
     components : pair of int or str, default=(1, 2)
-        Columns, counted from 1; the whitened columns have the same positions. Not for pictures.
-    title : str, optional
-        A title of the figure; by default it has none.
-    ax : array of Axes, optional
+        Columns, counted from 1; the whitened columns have the same positions.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
+    ax : two Axes, optional
         One for each panel, by default in a new figure.
     **scatter
-        As of ``Axes.scatter``; for pictures as of ``Axes.imshow``.
+        As of ``Axes.scatter``.
 
     Returns
     -------
-    ndarray of Axes
-        Scores of the pca methods are drawn as pictures too, line by line from the upper left, with 0 where
-        there is no further score.
+    ndarray of Axes of shape (1, 2)
+        Those which are given, or of a new figure.
 
     Raises
     ------
@@ -557,90 +508,15 @@ def whitening(data: Any, ax: Any, **scatter: Any) -> Any:
     >>> np.std(data.columns["after_x"], ddof=1).round(4).item()
     1.0
     """
-    if isinstance(data, sheets.Sheet):
-        return sheets.draw(data, ax, **scatter)
     axes, panels = _panels([data.titles], ax, space=3)
-    values = list(data.columns.values())[1:]
+    _, *values = data.columns.values()
     for index, (panel, (x, y)) in enumerate(panels):
         pair, ellipse = np.stack(values[2 * index : 2 * index + 2], axis=1), data.ellipses[index]
         style.zero_lines(panel)
-        look = {"s": 6, "lw": 0, "alpha": 0.6, "color": style.BLUE, "rasterized": len(pair) >= style.RASTER}
+        look = {"s": 6, "lw": 0, "alpha": 0.6, "color": style.BLUE, "rasterized": len(pair) > style.RASTER}
         panel.scatter(*pair.T, **look | scatter)
         panel.plot(*ellipse.T, color=style.VERMILION, lw=1)
         edges = style.edges_of(pair, ellipse, margin=0.04)
         style.set_edges(panel, edges, equal=index > 0 and style.is_comparable(edges))
         style.words(panel, x=x, y=y)
     return axes
-
-
-# ----------------- The counterexample of a function that is not a kernel
-
-
-def counter_example_data(report: AuditReport) -> Data:
-    """Return what :func:`counter_example` draws; columns: point, name, first, second, weight."""
-    witness = report.witness
-    if witness is None:
-        raise DataError(f"There is no counterexample for {report.kernel}.")
-    coordinates = np.asarray(witness.points, dtype=float)
-    n, d = coordinates.shape
-    weight = np.asarray(getattr(witness, "vector", np.ones(n)), dtype=float)
-    names = labels = [f"x{number}" for number in range(1, n + 1)]
-    why = "k(x, y) and k(y, x) differ."
-    if (value := getattr(witness, "quadratic_form", None)) is not None:
-        labels = [f"{name}: v = {number(value, 3)}" for name, value in zip(names, weight, strict=True)]
-        why = f"The sum of v_i v_j k(x_i, x_j) is {number(value)}; for a kernel it is never negative. "
-        why += "Areas are proportional to the weights v; squares are negative."
-    more = f"The first two of {d} coordinates." if d > 2 else ""
-    first, second = np.column_stack([coordinates, np.zeros(n)]).T[:2]
-    columns = {"point": names, "name": labels, "first": first, "second": second, "weight": weight}
-    title, y = f"Counterexample with {counted(n, 'point')}", "" if d == 1 else "second coordinate"
-    return Data(columns, [why, more], title=title, x="first coordinate", y=y)
-
-
-@figure(counter_example_data)
-def counter_example(data: Data, ax: Any, **scatter: Any) -> Any:
-    """Draw the points of a counterexample, with their weights in the negative sum.
-
-    Parameters
-    ----------
-    report : AuditReport
-        Of :func:`gramian.kernels.audit`, with a witness.
-    title : str, optional
-        None for no title.
-    ax : Axes, optional
-        Where to draw, by default in a new figure.
-    **scatter
-        As of ``Axes.scatter``.
-
-    Returns
-    -------
-    Axes
-        That which is given, or of a new figure.
-
-    Raises
-    ------
-    DataError
-        If there is no counterexample.
-
-    Examples
-    --------
-    >>> import gramian
-    >>> report = gramian.kernels.audit(lambda x, y: abs(x - y).sum())
-    >>> data = gramian.figures.counter_example_data(report).columns
-    >>> data["first"].tolist(), data["weight"].tolist()
-    ([-1.0, 1.0], [1.0, -1.0])
-    """
-    _, name, x, y, weight = data.columns.values()
-    flat = not data.y
-    ax = style.subplots(ax=ax, height_mm=36 if flat else None)
-    style.zero_lines(ax)
-    sizes, positions = 120 * np.abs(weight) / np.abs(weight).max(), np.stack([x, y], axis=1)
-    for mask, colour, marker in ((weight >= 0, style.BLUE, "o"), (weight < 0, style.VERMILION, "s")):
-        look = {"s": sizes[mask], "color": colour, "marker": marker, "lw": 0, "alpha": 0.9}
-        ax.scatter(*positions[mask].T, **look | scatter)
-    for text, position in zip(name, positions, strict=True):
-        ax.annotate(text, position, xytext=(8, 0), textcoords="offset points", va="center")
-    style.set_edges(ax, style.edges_of(positions, margin=0.2))
-    if flat:
-        ax.set_yticks([])
-    return ax

@@ -1,42 +1,38 @@
-"""Figures with a point for each row: scores of two components, their groups, ellipses and density."""
+"""Figures with a point for each row: scores of two components, their groups and ellipses."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.lines import Line2D
 
 from gramian.core.arrays import as_float64
-from gramian.core.checks import check_share, counted, listed
+from gramian.core.checks import counted, listed
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
-from gramian.figures import style as look
-from gramian.figures.arrows import Arrows
+from gramian.figures import style
 from gramian.figures.drawing import Data, figure
-from gramian.figures.labels import Labels
+from gramian.figures.labels import Arrows, Labels
 from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_hue
+from gramian.figures.style import sampled_rows
 from gramian.models.inputs import expected_columns
 from gramian.statistics.associations import curve, mean_ellipse, normal_ellipse, not_normal
-from gramian.statistics.components import decomposition_of, feature_names_of, kind_of
+from gramian.statistics.components import feature_names_of
 from gramian.statistics.separation import separation_of
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.tables.scan import Scan
 from gramian.tables.table import Table
 
 NAMED = 60  # rows up to which points are labelled
-DENSE = 20_000  # rows above which the density and a sample are drawn
-BINS = (96, 72)
 MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
-MOST_GROUPS = len(look.COLOURS)  # with a colour and a marker each; of more, the names stand in the figure
+MOST_GROUPS = len(style.COLOURS)  # with a colour and a marker each; of more, the names stand in the figure
 USUAL = 0.95  # probability of an ellipse
 FEWEST, FEWEST_OF_MEAN = 3, 5  # points of an ellipse; of fewer, that of the mean is the larger one
-STRIP = 0.3  # half the height of the points of a group on a single component
 WIDER = 0.15  # share of the range by which ellipses may widen an axis
 WITHOUT, PALEST = "no label", "#c4c4c4"  # the group of rows without one, and its colour
 
@@ -111,13 +107,13 @@ class Groups:
 
     def colours(self) -> dict[str, str]:
         """Return the colour of each kind, grey of those beyond the most frequent ones."""
-        every = dict.fromkeys(self.classes, look.GREY) | {WITHOUT: PALEST}
-        return every | dict(zip(self.frequent, look.COLOURS, strict=False))
+        every = dict.fromkeys(self.classes, style.GREY) | {WITHOUT: PALEST}
+        return every | dict(zip(self.frequent, style.COLOURS, strict=False))
 
     def markers(self) -> dict[str, str]:
         """Return the marker of each kind."""
         every = dict.fromkeys((*self.classes, WITHOUT), "o")
-        return every | dict(zip(self.frequent, look.MARKERS, strict=False))
+        return every | dict(zip(self.frequent, style.MARKERS, strict=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +132,7 @@ class ScoresData(Data):
     Attributes
     ----------
     values : ndarray of shape (n, 2)
-        Scores. Of a single component the second column has places within the strips of its groups.
+        Scores. Of a single component the second column has the places of the rows.
     components : tuple of str
         Two names such as "PC1", or one.
     labels : tuple of str
@@ -161,11 +157,9 @@ class ScoresData(Data):
 
     def edges(self) -> list[list[float]]:
         """Return axis limits around the rows and arrows, and around ellipses that are not far larger."""
-        room = np.array(look.edges_of(self.values, margin=WIDER))
+        room = np.array(style.edges_of(self.values, margin=WIDER))
         lines = (np.clip(ellipse.corners, *room.T) for ellipse in self.ellipses)
-        edges = look.edges_of(self.values, *lines, margin=0.05)
-        if not self.components[1:]:
-            edges[1] = [0.5 - (len(self.hue.kinds) or 1), 0.5]
+        edges = style.edges_of(self.values, *lines, margin=0.05)
         return edges if self.arrows is None else [self.arrows.widened(edge) for edge in edges]
 
     def medians(self) -> FloatArray:
@@ -183,7 +177,7 @@ def scores_data(
     hue: Any = None,
     style: Any = None,
     labels: Any = None,
-    ellipses: float | Literal["auto"] | None = "auto",
+    ellipses: bool = True,
     mapped: Any = None,
 ) -> ScoresData:
     """Return what :func:`scores` draws, whose arguments these are.
@@ -210,35 +204,33 @@ def scores_data(
     X = X.read(expected_columns(model)) if isinstance(X, Scan) else X
     Z = as_float64(_mapped(model, X) if mapped is None else mapped)
     n, k = Z.shape
-    colours, markers = Groups.of(hue, n, model, X), Groups.of(style, n, model, X, "style")
+    groups, markers = Groups.of(hue, n, model, X), Groups.of(style, n, model, X, "style")
     indices = places_of(components, k)
     single = len(indices) == 1
-    values = np.stack([Z[:, indices[0]], _strips(n, colours)], axis=1) if single else Z[:, indices]
+    values = np.stack([Z[:, indices[0]], np.arange(n)], axis=1) if single else Z[:, indices]
     names = row_names_of(X) if labels is None else None if labels is False else labels
     if isinstance(names, str):
         names = column_of(names, model, X, "labels")[0]
     if names is not None:
         _check_length("labels", names, n)
         names = tuple("" if name is None else str(name) for name in names)
-    is_labelled = names is not None and (labels is not None or (n <= NAMED and not colours.is_many))
-    lines, sentences = ([], []) if ellipses is None or single else _ellipses(values, colours, ellipses)
-    notes = [f"{counted(n, 'row')}.", _unit(model)]
-    if n > DENSE:
-        sample = f"a random sample of {look.SAMPLE:,} of {n:,} rows (seed 0)"
-        notes = [notes[1], f"Points: {sample}, over the density of all rows."]
-    if colours.is_scale and (without := int(np.isnan(colours.values).sum())):
-        notes.append(f"{counted(without, 'row')} without {colours.title or 'a value'} not drawn.")
+    is_labelled = names is not None and (labels is not None or (n <= NAMED and not groups.is_many))
+    lines, sentences = _ellipses(values, groups) if ellipses and not single else ([], [])
+    drawn = sampled_rows(n)
+    few = f"A random sample of {len(drawn):,} of {n:,} rows (seed 0)."
+    notes = [few if len(drawn) < n else f"{counted(n, 'row')}."]
+    if groups.is_scale and (without := int(np.isnan(groups.values).sum())):
+        notes.append(f"{counted(without, 'row')} without {groups.title or 'a value'} not drawn.")
     components = tuple(f"PC{index + 1}" for index in indices)
-    x, y = axis_title(model, indices[0]), "" if single else axis_title(model, indices[1])
-    title = _separation(values[:, : len(indices)], components, colours)
-    drawn = np.arange(n) if n <= DENSE else look.sampled_rows(n)
+    x, y = axis_title(model, indices[0]), "row" if single else axis_title(model, indices[1])
     numbers = getattr(X, "row_numbers", None)
     every = names or (range(n) if numbers is None else numbers)
     columns = {"row" if names is None else "name": [every[i] for i in drawn.tolist()]}
     columns |= dict(zip([*components, "position"], values[drawn].T, strict=False))
-    groups = {"group": colours.values, "style": markers.values}
-    columns |= {name: column[drawn].tolist() for name, column in groups.items() if column is not None}
-    about = values, components, (names or ()) if is_labelled else (), colours, markers, tuple(lines), drawn
+    looks = {"group": groups.values, "style": markers.values}
+    columns |= {name: column[drawn].tolist() for name, column in looks.items() if column is not None}
+    title = _separation(values[:, : len(indices)], components, groups)
+    about = values, components, (names or ()) if is_labelled else (), groups, markers, tuple(lines), drawn
     return ScoresData(columns, notes + sentences, *about, title=title, x=x, y=y)
 
 
@@ -254,7 +246,7 @@ def scores(data: ScoresData, ax: Any, **scatter: Any) -> Any:
         Rows to map. An exact KernelPCA keeps the scores of its training rows; other models need them again.
     components : pair of int or str, default=(1, 2)
         Components, such as 3 or ``"PC3"``; a unit of both has the same length, unless one range is more than
-        three times the other. A single component is drawn as a strip for each group.
+        three times the other. A single component is drawn over the order of the rows.
     hue : array-like of shape (n_samples,), str, optional
         Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses, or of its
         labels and metadata; by default the first labels of a table, and ``""`` for one colour. Up to eight
@@ -265,10 +257,10 @@ def scores(data: ScoresData, ax: Any, **scatter: Any) -> Any:
     labels : sequence of n_samples, str or False, optional
         Names of rows ("" for none), or the name of a column of them; by default the row names of ``X`` for up
         to 60 rows. They are written where they do not overlap.
-    ellipses : float, "auto" or None, default="auto"
-        Probability of the normal ellipse of each class, and of the confidence ellipse of its mean (thick);
-        None for no ellipses. "auto" is 0.95 for classes that spread like a normal distribution, unless one
-        component is a curve of the other.
+    ellipses : bool, default=True
+        Whether to draw the normal ellipse of each class, of probability 0.95, and the confidence ellipse of
+        its mean (thick): for classes that spread like a normal distribution, unless one component is a curve
+        of the other.
     title : str or None, default="auto"
         "auto" names groups that a component separates from all others.
     mapped : array-like of shape (n_samples, n_components), optional
@@ -281,7 +273,7 @@ def scores(data: ScoresData, ax: Any, **scatter: Any) -> Any:
     Returns
     -------
     matplotlib.axes.Axes
-        For more than 20,000 rows it has 2000 points drawn at random, over the density of all rows.
+        Of more than 10,000 rows it has a random sample.
 
     Raises
     ------
@@ -303,78 +295,69 @@ def scores(data: ScoresData, ax: Any, **scatter: Any) -> Any:
 
 def draw(data: ScoresData, ax: Any, **scatter: Any) -> Any:
     """Draw scores, perhaps with arrows."""
-    single, dense, arrows = not data.components[1:], len(data.values) > DENSE, data.arrows
-    strips = 22 + 10 * max(1, len(data.hue.kinds)) if single else None
-    ax, edges, equal = look.subplots(ax=ax, height_mm=strips), data.edges(), False
+    single, arrows = not data.components[1:], data.arrows
+    ax, edges, equal = style.subplots(ax=ax), data.edges(), False
     if not single:
-        edges, equal = look.equal_units(ax, edges)
-    if dense:
-        _density(ax, data.values, edges)
-    look.zero_lines(ax, y=not single)
+        edges, equal = style.equal_units(ax, edges)
+    style.zero_lines(ax, y=not single)
     colours = data.hue.colours()
     for ellipse in data.ellipses:
         width = 1.8 if ellipse.of == "mean" else 0.7
         ax.plot(*ellipse.corners.T, color=colours[ellipse.group], linewidth=width, alpha=0.9, zorder=2.5)
     draw_points(ax, data, **({} if arrows is None else {"alpha": 0.6}) | scatter)
-    draw_legend(ax, data, scatter)
+    draw_legend(ax, data, **scatter)
     labels = Labels(ax)
-    look.note(ax, *data.notes, "" if equal or single else "The axes have different scales.")
+    style.note(ax, *data.notes, "" if equal or single else "The axes have different scales.")
     if arrows is not None:
-        look.note(ax, arrows.draw(ax, labels, edges, equal))
-    if not dense:
-        labels.block(data.values)
-    if data.hue.is_many and not single:
+        style.note(ax, arrows.draw(ax, labels, edges, equal))
+    labels.block(data.values[data.drawn])
+    if data.hue.is_many:
         named: dict[str, Any] = {"kind": "groups", "what": "group name", "weight": "bold", "alpha": 1}
         labels.add(data.medians(), data.hue.classes, **named)
     if data.labels:
         labels.add(data.values, data.labels, what="row name")
-    look.note(ax, labels)
-    if single:
-        look.ticks(ax, "y", [-index for index in range(len(data.hue.kinds))], data.hue.kinds)
-        ax.spines["left"].set_visible(False)
-    look.set_edges(ax, edges, equal)
+    style.note(ax, labels)
+    style.set_edges(ax, edges, equal)
     return ax
 
 
 def draw_points(ax: Any, data: Any, **scatter: Any) -> None:
     """Draw the points of each marker."""
-    n, rows, hue = len(data.values), np.asarray(data.drawn), data.hue
-    shapes, colours, drawn = data.style if data.style.kinds else hue, hue.colours(), None
-    arguments: dict[str, Any] = {
-        **{"s": 16 if n <= 150 else 9 if n <= DENSE else 4, "alpha": 0.85 if n <= 2000 else 0.6},
+    rows, hue, shapes = np.asarray(data.drawn), data.hue, data.style if data.style.kinds else data.hue
+    n, colours, markers, drawn = len(rows), hue.colours(), shapes.markers(), None
+    look: dict[str, Any] = {
+        **{"s": 16 if n <= 150 else 9, "alpha": 0.85 if n <= 2000 else 0.6, "zorder": 2},
         **{"linewidths": 0.3 if n <= 2000 else 0, "edgecolors": [ax.get_facecolor()]},
-        **{"zorder": 2, "rasterized": len(rows) > look.RASTER, "color": look.BLUE},
+        **{"rasterized": n > style.RASTER, "color": style.BLUE},
     }
     if hue.is_scale:
-        del arguments["color"]
-        arguments |= {"cmap": "viridis", "vmin": np.nanmin(hue.values), "vmax": np.nanmax(hue.values)}
+        del look["color"]
+        look |= {"cmap": "viridis", "vmin": np.nanmin(hue.values), "vmax": np.nanmax(hue.values)}
         rows = rows[np.isfinite(hue.values[rows])]
     for kind in shapes.kinds or [WITHOUT]:
         some = rows[shapes.values[rows] == kind] if shapes.kinds else rows
         if hue.is_scale:
-            arguments["c"] = hue.values[some]
+            look["c"] = hue.values[some]
         elif hue.kinds:
-            arguments["color"] = (
-                colours[kind] if shapes is hue else [colours[value] for value in hue.values[some]]
-            )
-        drawn = ax.scatter(*data.values[some].T, **arguments | {"marker": shapes.markers()[kind]} | scatter)
+            look["color"] = [colours[value] for value in hue.values[some]]
+        drawn = ax.scatter(*data.values[some].T, **look | {"marker": markers[kind]} | scatter)
     if hue.is_scale:
-        look.colour_bar(ax, drawn, hue.title)
+        style.colour_bar(ax, drawn, hue.title)
 
 
-def draw_legend(ax: Any, data: Any, scatter: dict[str, Any]) -> None:
+def draw_legend(ax: Any, data: Any, **scatter: Any) -> None:
     """Add a legend of colours, and of markers if these are others."""
-    named = data.components[1:] and not data.hue.is_many  # else strips and medians have names
-    hues, colours, markers = data.hue.kinds if named else (), data.hue.colours(), data.hue.markers()
+    hues = () if data.hue.is_many else data.hue.kinds  # else medians have names
+    colours, markers = data.hue.colours(), data.hue.markers()
     looks = [(colours[kind], scatter.get("marker", markers[kind])) for kind in hues]
     if data.style.kinds:
         looks = [(colour, "o") for colour, _ in looks]
-        looks += [(look.ink(), data.style.markers()[kind]) for kind in data.style.kinds]
+        looks += [(style.ink(), data.style.markers()[kind]) for kind in data.style.kinds]
     plain = {"linestyle": "", "markersize": 4.5, "markeredgewidth": 0}
     handles = [Line2D([], [], color=colour, marker=marker, **plain) for colour, marker in looks]
     title = ", ".join(filter(None, dict.fromkeys([data.hue.title if hues else "", data.style.title])))
     if handles:
-        look.legend(ax, handles, [*hues, *data.style.kinds], title)
+        style.legend(ax, handles, [*hues, *data.style.kinds], title)
 
 
 def places_of(components: Any, k: int) -> list[int]:
@@ -402,16 +385,6 @@ def places_of(components: Any, k: int) -> list[int]:
     return indices
 
 
-def _strips(n: int, groups: Groups) -> FloatArray:
-    """Return the places of rows across the strips of their groups, 0, 1, ... and around."""
-    around = np.modf(np.arange(n) * 0.6180339887498949)[0]  # evenly spread, in any part of the rows
-    positions: FloatArray = STRIP * (2 * around - 1)
-    if groups.kinds:
-        number = {kind: -index for index, kind in enumerate(groups.kinds)}
-        positions = positions + np.array([number[kind] for kind in groups.values.tolist()], dtype=float)
-    return positions
-
-
 def _mapped(model: Any, X: Any) -> Any:
     if X is not None:
         return model.transform(X)
@@ -425,17 +398,6 @@ def _check_length(name: str, values: Any, n: int) -> None:
     if len(values) != n:
         problem = f"has {len(values)} entries for {n} rows"
         raise ParameterError(name, allowed=problem, hint="Give one for each row.")
-
-
-def _unit(model: Any) -> str:
-    if kind_of(decomposition_of(model)).kernel:
-        return "Scores are coordinates in feature space."
-    if getattr(model, "whiten", False):
-        return "Scores have variance 1."
-    scale = getattr(model, "scale", None)
-    if isinstance(scale, str) and scale == "unit":
-        return "Unit: standard deviations of the columns."
-    return "Same unit as the columns." if scale is None else "Same unit as the scaled columns."
 
 
 def column_of(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[str]]:
@@ -469,36 +431,26 @@ def _separation(values: FloatArray, components: Sequence[str], groups: Groups) -
         return ""
     name, sides = components[result.component], [result.group, result.others]
     if len(groups.classes) == 2:
-        return f"{name} separates {' from '.join(look.drawable(kind) for side in sides for kind in side)}"
-    return f"{name} separates {' and '.join(map(look.drawable, result.group))}"
+        return f"{name} separates {' from '.join(style.drawable(kind) for side in sides for kind in side)}"
+    return f"{name} separates {' and '.join(map(style.drawable, result.group))}"
 
 
-def _ellipses(values: FloatArray, groups: Groups, level: float | str) -> tuple[list[Ellipse], list[str]]:
+def _ellipses(values: FloatArray, groups: Groups) -> tuple[list[Ellipse], list[str]]:
     """Return the ellipses of classes, and sentences about them."""
-    requested = level != "auto"
-    share, result, without = check_share("ellipses", level if requested else USUAL), list[Ellipse](), []
-    kinds = () if groups.is_many and not requested else groups.classes
-    if kinds and not requested and any(curve(pair) is not None for pair in (values, values[:, ::-1])):
+    result, without, kinds = list[Ellipse](), [], () if groups.is_many else groups.classes
+    if kinds and any(curve(pair) is not None for pair in (values, values[:, ::-1])):
         return [], ["No ellipses: the rows lie on a curve."]
     for kind in kinds:
         members = values[groups.values == kind]
-        if not requested and len(members) >= FEWEST_OF_MEAN and not_normal(members):
+        if len(members) >= FEWEST_OF_MEAN and not_normal(members):
             without.append(kind)
             continue
         if len(members) >= FEWEST:
-            result.append(Ellipse(kind, "rows", normal_ellipse(members, share)))
+            result.append(Ellipse(kind, "rows", normal_ellipse(members, USUAL)))
         if len(members) >= FEWEST_OF_MEAN:
-            result.append(Ellipse(kind, "mean", mean_ellipse(members, share)))
-    notes = [f"Ellipses: {100 * share:g} % of a normal distribution (thin), and of its mean (thick)."]
+            result.append(Ellipse(kind, "mean", mean_ellipse(members, USUAL)))
+    notes = [f"Ellipses: {100 * USUAL:g} % of a normal distribution (thin), and of its mean (thick)."]
     notes = notes if result else []
     if without:
         notes.append(f"No ellipse of {listed(without)}: not spread like a normal distribution.")
     return result, notes
-
-
-def _density(ax: Any, values: FloatArray, edges: list[list[float]]) -> None:
-    counts, xs, ys = np.histogram2d(values[:, 0], values[:, 1], bins=BINS, range=edges)
-    shades = LinearSegmentedColormap.from_list("shades", [look.PALE, "#6f6f6f"])
-    norm = LogNorm(1, max(2.0, float(counts.max())))
-    filled = np.ma.masked_equal(counts.T, 0)
-    ax.pcolormesh(xs, ys, filled, cmap=shades, norm=norm, rasterized=True, zorder=0.4)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from gramian.core.checks import counted
 from gramian.errors import needs
 
 MAPS = ("PCA", "KernelPCA")
@@ -56,15 +55,6 @@ class Figure:
         """The name of its function."""
         return self.place.partition(":")[2] or self.name.replace("-", "_")
 
-    @property
-    def needs(self) -> str:
-        """What it needs, for messages and help."""
-        text = " or ".join([", ".join(self.models[:-1]), self.models[-1]] if self.models[1:] else self.models)
-        text += "" if self.fitted_on is None else f" of {self.fitted_on}"
-        text += f" with {counted(self.components, 'component')}" if self.components else ""
-        data = " and DATA with labels or metadata" if self.labels else " and DATA" if self.data else ""
-        return f"a {text}{data}"
-
     def is_available(self, model: Any, table: Any) -> bool:
         """Return whether it can be drawn of a model, with rows or with None."""
         # Here, because help needs the names of figures only.
@@ -109,7 +99,7 @@ class Figure:
 # The most useful first: the page shows them in this order.
 FIGURES = (
     Figure("scores", "Scores", "points", MAPS, data=True, options=POINTS),
-    Figure("contours", "Lines of equal score", "planes:compared", MAPS, "two columns", 0, True, HUE),
+    Figure("contours", "Lines of equal score", "planes:kernel_contours", MAPS, "two columns", 0, True, HUE),
     Figure("directions", "Principal directions", "planes", LINEAR, "two columns", 1, True, HUE),
     Figure("scree", "Explained variance", "spectra", DECOMPOSED),
     Figure("components", "Components as pictures", "sheets", ("PCA", "FaceSpace"), "pictures"),
@@ -119,17 +109,16 @@ FIGURES = (
     Figure("contribution-map", "Contributions over time", "monitoring", ("Monitor",), data=True),
     Figure("biplot", "Biplot", "columns", LINEAR, "tables", 2, data=True, options=POINTS),
     Figure("correlation-circle", "Correlation circle", "columns", LINEAR, "centred tables", 2, options=PAIR),
-    Figure("metadata", "Components and metadata", "columns:described", MAPS, None, 1, True, labels=True),
+    Figure("metadata", "Components and metadata", "columns", MAPS, None, 1, True, labels=True),
     Figure("reconstructions", "Reconstructions", "sheets", MAPS, "pictures", data=True),
-    Figure("whitening", "Effect of whitening", "planes", ("Whitener",), None, 0, True, PAIR),
-    Figure("face-scores", "Distances from the face space", "curves", ("FaceSpace",)),
+    Figure("whitening", "Effect of whitening", "planes", ("Whitener",), "tables", 2, True, PAIR),
 )
 # Where the public functions of gramian.figures are: those of figures, others, and what each of them draws.
 DRAWINGS = {
     **{figure.function: figure.place for figure in FIGURES if ":" not in figure.place},
-    **{"metadata": "columns", "selection": "curves", "counter_example": "planes", "relation": "planes"},
-    **{"contributions": "monitoring", "explanation": "monitoring", "stability": "spectra"},
-    **{"reconstruction_errors": "curves", "rotation": "columns", "kernel_contours": "planes"},
+    **{"selection": "spectra", "relation": "planes"},
+    **{"explanation": "monitoring", "stability": "spectra"},
+    **{"rotation": "columns", "kernel_contours": "planes"},
 }
 FUNCTIONS = DRAWINGS | {f"{name}_data": path for name, path in DRAWINGS.items()}
 

@@ -1,4 +1,4 @@
-"""Sheets of pictures: components, and pictures with their reconstructions or after whitening."""
+"""Sheets of pictures: components, and pictures with their reconstructions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.figures import style
 from gramian.figures.drawing import Data, figure
-from gramian.figures.images import beside, center_of, coordinates, grey_range, whitened_limit
+from gramian.figures.images import beside, center_of, grey_range
 from gramian.figures.names import component_titles, fitted, numbers_of
 from gramian.statistics.components import kind_of
 
@@ -90,8 +90,8 @@ def components(data: Sheet, ax: Any, **imshow: Any) -> Any:
         Fitted on pictures, an array of shape (n_samples, height, width).
     count : int, default 24
         The number of components.
-    title : str, optional
-        A title of the figure; by default it has none.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
     ax : array of Axes, optional
         One for each place of the sheet, by default in a new figure.
     **imshow
@@ -154,8 +154,8 @@ def reconstructions(data: Sheet, ax: Any, **imshow: Any) -> Any:
         At most six are drawn, evenly spaced; with a FaceSpace after its correction of the illumination.
     counts : sequence of int, optional
         Numbers of components; by default 1, 2, 5, 10, 20, 50, ... up to all, the last six of them.
-    title : str, optional
-        A title of the figure; by default it has none.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
     ax : array of Axes, optional
         One for each picture, by default in a new figure.
     **imshow
@@ -181,19 +181,3 @@ def reconstructions(data: Sheet, ax: Any, **imshow: Any) -> Any:
     (2, 3)
     """
     return draw(data, ax, **imshow)
-
-
-def whitened_pictures(models: Sequence[Any], X: Any) -> Sheet:
-    """Return pictures, one in each row, and what each model makes of them."""
-    values = numbers_of(X)
-    some = as_float64(values[evenly(len(values), MOST_REBUILT)])
-    shape = models[0].picture_shape_
-    stack, edges = [some.reshape(-1, *shape)], [grey_range(some)]
-    for model in models:
-        whitened = as_float64(model.transform(stack[0]))
-        limit = whitened_limit(whitened)
-        stack.append(coordinates(whitened, shape))
-        edges.append((-limit, limit))
-    count, pictures = len(some), np.stack(stack, axis=1).reshape(-1, *shape)
-    captions = {"picture": ["original", *(model.method for model in models)] * count}
-    return Sheet(captions, [], pictures, np.tile(edges, (count, 1)), len(stack))

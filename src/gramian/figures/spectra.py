@@ -1,4 +1,4 @@
-"""Figures of eigenvalues: explained variance, and error bounds."""
+"""Figures of spectra and of choices: explained variance, error bounds, stability, and candidates."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from gramian.answers.choose_components import choose_components
 from gramian.core.checks import counted, number, percent
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import DASHED, Data, figure, named_rows, whole
+from gramian.figures.drawing import CELL, DASHED, Data, figure, named_rows, whole
 from gramian.figures.names import NOTHING, fitted
 from gramian.models.pca.estimator import PCA
+from gramian.statistics.candidates import Selection
 from gramian.statistics.component_rules import ComponentChoice
 from gramian.statistics.components import known_variances, shares_of
 
@@ -53,34 +54,20 @@ def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> 
         whole, total = "the total variance", variance[0] / (ratios[0] or 1.0)
     share, numbers = 100 * variance / (float(total) or 1.0), np.arange(1, len(variance) + 1)
     cumulative = np.cumsum(share)
-    chosen = list(getattr(choices, "choices", choices or ()))
-    silent = ", ".join(choice.rule for choice in chosen if choice.number is None)
     if choices is None:
-        fitted_choice = getattr(model, "component_choice_", None)
-        chosen = (
-            list(choose_components(model).choices)
-            if isinstance(model, PCA)
-            else [fitted_choice]
-            if fitted_choice
-            else []
-        )
+        choices = choose_components(model) if isinstance(model, PCA) else ()
+    chosen = getattr(choices, "choices", choices)
     enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
     lines, needs = {f"{MARKED} %": enough}, counted(enough, "component")
     if enough > len(variance):
         lines, needs = {}, f"more than the {counted(len(variance), 'known component')}"
-    columns: dict[str, Any] = {
-        "component": numbers,
-        "variance": variance,
-        "share": share,
-        "cumulative": cumulative,
-    }
+    columns: dict[str, Any] = {"component": numbers, "variance": variance, "share": share}
+    columns |= {"cumulative": cumulative, "kept": numbers <= kept}
     sentences = [
         f"{counted(kept, 'component')} kept, {percent(float(share[:kept].sum()) / 100)} of {whole}.",
         f"{MARKED} % needs {needs}.",
-        f"Rules without a result: {silent}." if silent else "",
     ]
     rules = [choice for choice in chosen if choice.number is not None]
-    columns["kept"] = numbers <= kept
     return Scree(columns, sentences, rules, x="component", y="share of variance (%)", lines=lines)
 
 
@@ -94,9 +81,9 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
         The model whose spectrum is drawn.
     choices : ComponentChoices, optional
         The result of :func:`gramian.choose_components`. By default, for PCA the rules that need only the
-        spectrum, for others the rule of the fit. ``()`` for none.
-    title : str, optional
-        A title of the figure; by default it has none.
+        spectrum. ``()`` for none.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
     ax : Axes, optional
         Where to draw, by default in a new figure. The rules are above it.
     **bar
@@ -181,7 +168,7 @@ def _plain_log(axis: Any) -> None:
 
 
 def eigenvalues_data(model: Any) -> Data:
-    """Return what :func:`eigenvalues` draws; columns: component, eigenvalue, its bounds, relative radius."""
+    """Return what :func:`eigenvalues` draws; columns: component, eigenvalue, its bounds, error bound."""
     certificate = fitted(model).certificate_
     values = np.asarray(certificate.values)
     if not values.size or not values[0] > 0:
@@ -192,15 +179,14 @@ def eigenvalues_data(model: Any) -> Data:
     one_sided = "" if np.isfinite(certificate.upper).all() else "; some have no upper bound"
     columns = {"component": np.arange(1, k + 1), "eigenvalue": np.where(values > 0, values, np.nan)}
     columns |= {"lower": certificate.lower, "upper": certificate.upper, "radius": radii}
-    columns["relative"] = np.maximum(radii / top, 1e-18)  # 0 is nowhere on a logarithmic axis
     sentences = [
         f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided} [{weakest}].",
         f"Largest error bound: {float(radii.max()) / top:.1e} of the largest eigenvalue ({number(top, 6)}). "
-        f"Dashed line: requested tolerance, {certificate.tol:.1e}.",
+        f"Requested tolerance: {certificate.tol:.1e}.",
         "" if certificate.ok else "The certificate does not hold.",
         f"The matrix is approximated by {certificate.approximation.by}." if certificate.approximation else "",
     ]
-    return Data(columns, sentences, x="component", y=certificate.unit, lines={"tol": certificate.tol})
+    return Data(columns, sentences, x="component", y=certificate.unit)
 
 
 @figure(eigenvalues_data)
@@ -211,17 +197,17 @@ def eigenvalues(data: Data, ax: Any, **errorbar: Any) -> Any:
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
         The model whose spectrum is drawn.
-    title : str, optional
-        A title of the figure; by default it has none.
-    ax : two Axes, optional
-        For the eigenvalues, and for the error bounds; by default in a new figure.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
     **errorbar
         As of ``Axes.errorbar``.
 
     Returns
     -------
-    ndarray of Axes of shape (2, 1)
-        Those which are given, or of a new figure.
+    Axes
+        That which is given, or of a new figure.
 
     Raises
     ------
@@ -237,22 +223,16 @@ def eigenvalues(data: Data, ax: Any, **errorbar: Any) -> Any:
     >>> round(float(data.columns["eigenvalue"][0]), 4), bool(data.columns["radius"][0] < 1e-10)
     (14.0601, True)
     """
-    x, y, low, high, _, relative = data.columns.values()
-    axes = style.subplots(2, ax=ax, sharex=True, height_ratios=(2, 1), squeeze=False)
-    upper, lower = axes.flat
+    x, y, low, high, _ = data.columns.values()
+    ax = style.subplots(ax=ax)
     least = float(np.nanmin(y)) / 10  # intervals that reach 0 end at the axis
     reach = np.maximum([y - np.maximum(low, least), np.where(np.isfinite(high), high, y) - y], 0)
     look = {"fmt": "o", "color": style.BLUE, "ms": 3.5, "capsize": 2, "lw": 0.8}
-    upper.errorbar(x, y, reach, **look | errorbar)
-    lower.plot(x, relative, "o", color=style.BLUE, ms=3.5)
-    lower.axhline(data.lines["tol"], color=style.VERMILION, **DASHED)
-    upper.set(yscale="log", ylabel=data.y)
-    lower.set(yscale="log", ylabel="bound / largest", xlim=(0.5, len(x) + 0.5))
-    whole(lower.xaxis)
-    _plain_log(upper.yaxis)
-    lower.yaxis.set_major_formatter("{x:.0e}")  # formulas of matplotlib take a quarter of a second
-    upper.get_figure().align_ylabels(axes)
-    return axes
+    ax.errorbar(x, y, reach, **look | errorbar)
+    ax.set(yscale="log", xlim=(0.5, len(x) + 0.5))
+    whole(ax.xaxis)
+    _plain_log(ax.yaxis)
+    return ax
 
 
 def stability_data(result: Stability) -> Data:
@@ -275,8 +255,8 @@ def stability(data: Data, ax: Any, **scatter: Any) -> Any:
     ----------
     result : Stability
         What :func:`gramian.stability` returns.
-    title : str, optional
-        A title of the figure; by default it has none.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **scatter
@@ -310,4 +290,78 @@ def stability(data: Data, ax: Any, **scatter: Any) -> Any:
     style.colour_bar(ax, points, "agreement")
     whole(ax.xaxis)
     ax.set(ylim=(0, None), xlim=(0.5, len(x) + 0.5))
+    return ax
+
+
+def selection_data(result: Any) -> Data:
+    """Return what :func:`selection` draws; columns: candidate, size, mean, standard_error, chosen."""
+    for name in ("history_", "selection_"):
+        result = getattr(result, name, result)
+    if not isinstance(result, Selection) or not len(result):
+        hint = 'A filter compares numbers of features only with k="cv", and a search that was stopped '
+        raise DataError("There is no selection to draw.", f"{hint}immediately has no candidates.")
+    sizes = [candidate.size for candidate in result]
+    columns: dict[str, Any] = {
+        "candidate": np.array([result.label_of(candidate) for candidate in result], dtype=object)
+    }
+    for name in ("size", "mean", "standard_error"):
+        columns[name] = np.array([getattr(candidate, name) for candidate in result], dtype=float)
+    columns["chosen"] = np.arange(len(result)) == result.choice.place
+    sentences = [f"{result.about.splitlines()[0].rstrip('.')}."]
+    sentences += [result.remarks()[0].lstrip("* ")]
+    if np.isfinite(columns["standard_error"]).any():
+        sentences.append("Bars: one standard error of the mean over folds.")
+    if None in sizes or len(set(sizes)) <= max(1, len(sizes) // 2):  # a list
+        return Data(columns, sentences, x=result.measure)
+    return Data(columns, sentences, x=f"number of {result.unit}", y=result.measure)
+
+
+@figure(selection_data)
+def selection(data: Data, ax: Any, **errorbar: Any) -> Any:
+    """Draw the score of every candidate with its standard error, and mark the chosen one.
+
+    Parameters
+    ----------
+    result : Selection, or fitted FeatureFilter or SequentialFeatureSelector
+        What :func:`gramian.choose_kernel` returns, ``history_`` or ``selection_``.
+    title : str or None, default="auto"
+        A title of the figure; "auto" is what the data have, None no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
+    **errorbar
+        As of ``Axes.errorbar``.
+
+    Returns
+    -------
+    Axes
+        Candidates of different sizes form a curve, others a list.
+
+    Raises
+    ------
+    DataError
+        Without candidates, as after a filter with a fixed number of features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> chosen = gramian.FeatureFilter("f").fit(X, y)
+    >>> gramian.figures.selection_data(chosen).columns["chosen"].tolist()
+    [True, False, False, False]
+    """
+    names, size, mean, error, chosen = data.columns.values()
+    is_curve, positions = bool(data.y), np.arange(len(mean))
+    x, y, bars = (size, mean, "yerr") if is_curve else (mean, positions, "xerr")
+    ax = style.subplots(ax=ax, height_mm=None if is_curve else 16 + CELL * len(mean))
+    look = {bars: np.nan_to_num(error), "fmt": "o", "color": style.BLUE, "lw": 0.8, "ms": 3.5}
+    ax.errorbar(x, y, **look | errorbar)
+    if is_curve:
+        order = np.argsort(size)
+        ax.plot(size[order], mean[order], color=style.BLUE, lw=0.8, alpha=0.6)
+        whole(ax.xaxis)
+    else:
+        named_rows(ax, names, style.LONGEST)
+        ax.grid(axis="y", color=style.PALE, lw=0.6)
+    ax.plot(x[chosen], y[chosen], "o", color=style.VERMILION, ms=6, zorder=3)
     return ax

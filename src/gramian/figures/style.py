@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import io
-import re
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import matplotlib as mpl
@@ -21,14 +18,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
-from PIL import Image
 
 from gramian.core.checks import shown
 from gramian.core.records import FloatArray
 from gramian.errors import ParameterError
 
-P = ParamSpec("P")
-T = TypeVar("T")
 WIDTH, HEIGHT = 120.0, 90.0  # millimetres by default
 INCH = 25.4
 # Okabe and Ito (2008), brown in place of their yellow: distinguishable with every kind of colour vision.
@@ -41,7 +35,7 @@ VARIABLES = {
     **{INK: "ink", SOFT: "soft", PALE: "grid", LINE: "line", ZERO: "zero", LEFT_OUT: "left-out"},
     **{BLUE.lower(): "blue", "#ffffff": "paper"},
 }
-SAMPLE = 2000  # rows of very many
+SAMPLE = 10_000  # rows of very many
 RASTER = 2000  # points above which they are pixels in an .svg or .pdf file
 MOST_UNEQUAL = 3  # ratio of two ranges above which their axes have different scales
 LONGEST = 40  # letters of a name
@@ -71,7 +65,7 @@ DEFAULTS: dict[str, Any] = {
     "axes.edgecolor": LINE,
 }
 METADATA = {"svg": ("Date", "Creator", "Format", "Type"), "pdf": ("CreationDate",), "png": ("Software",)}
-FIXED = {"svg.fonttype": "none", "svg.hashsalt": "gramian", "svg.image_inline": True, "pdf.fonttype": 42}
+FIXED = {"svg.fonttype": "none", "svg.image_inline": True, "pdf.fonttype": 42}
 
 
 # The width and height in millimetres of figures without pyplot, None for the default.
@@ -104,17 +98,6 @@ def defaults(**more: Any) -> Iterator[None]:
 
 def _is_unchanged(name: str) -> bool:
     return bool(mpl.rcParams[name] == mpl.rcParamsDefault[name])
-
-
-def styled(function: Callable[P, T]) -> Callable[P, T]:
-    """Make a function that draws apply our defaults, unless it draws into the axes of a user."""
-
-    @wraps(function)
-    def drawn(*arguments: P.args, **named: P.kwargs) -> T:
-        with defaults() if named.get("ax") is None else nullcontext():
-            return function(*arguments, **named)
-
-    return drawn
 
 
 def width_mm() -> float:
@@ -347,14 +330,15 @@ def sampled_rows(n: int) -> Any:
 # -------------------------------------------------------------------- writing
 
 
-def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None) -> bytes:
+def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None, salt: str = "gramian") -> bytes:
     """Return a figure as "svg", "png" or "pdf", the same bytes for the same figure.
 
-    Text stays text in an .svg: whoever shows it may have the letters that our fonts lack.
+    Text stays text in an .svg: whoever shows it may have the letters that our fonts lack. Ids to which an
+    .svg refers depend on ``salt``.
     """
     content, figure = io.BytesIO(), _figure_of(drawn)
     metadata: Any = dict.fromkeys(METADATA[kind])
-    with defaults(**FIXED), warnings.catch_warnings():
+    with defaults(**FIXED | {"svg.hashsalt": salt}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         options = {"dpi": dpi or (300 if kind == "png" else 150), "metadata": metadata}
         if kind == "svg" and figure.canvas.manager is None:  # savefig would draw it twice
@@ -362,17 +346,4 @@ def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None) -> bytes
             FigureCanvasSVG(figure).print_svg(content, metadata=metadata)
         else:
             figure.savefig(content, format=kind, **options)
-    if kind == "svg":
-        return PIXELS.sub(_few_colours, content.getvalue().decode()).encode()
     return content.getvalue()
-
-
-PIXELS = re.compile(r"(data:image/png;base64,)\s*([A-Za-z0-9+/=\s]+)")
-
-
-def _few_colours(pixels: re.Match[str]) -> str:
-    """Return pixels of points with 64 colours, which look like all of them, in a third of the bytes."""
-    content = io.BytesIO()
-    with Image.open(io.BytesIO(base64.b64decode(pixels[2]))) as image:
-        image.quantize(64).save(content, "png", optimize=True)
-    return f"{pixels[1]}{base64.b64encode(content.getvalue()).decode()}"

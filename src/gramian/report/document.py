@@ -10,7 +10,7 @@ from gramian.core import checks
 from gramian.core.notebook import Grid
 from gramian.errors import needs
 from gramian.report.page import CODE, STRONG, Figures
-from gramian.report.sections import Code, Drawing, Explanation, flat
+from gramian.report.sections import Code, Drawing, Explanation
 
 with needs("docx", "python-docx", "Writing a .docx"):
     import docx
@@ -56,7 +56,7 @@ def as_document(whole: Explanation) -> bytes:
 
 
 def _add_parts(document: Any, contents: Iterable[Any], figures: Figures, level: str) -> None:
-    for content in flat(contents):
+    for content in contents:
         if isinstance(content, str):
             _add_lines(document, content, level)
         elif isinstance(content, Drawing):

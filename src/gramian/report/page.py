@@ -14,10 +14,10 @@ from typing import Any
 from gramian.core import checks
 from gramian.core.atomic import atomic_write
 from gramian.core.notebook import Grid, Section
-from gramian.errors import GramianError, MissingExtraError
+from gramian.errors import GramianError, MissingExtraError, shortened
 from gramian.figures.registry import FIGURES, function_of
 from gramian.report.facts import Fitted, versions
-from gramian.report.sections import Beside, Code, Drawing, Explanation, Part, explanation
+from gramian.report.sections import Code, Drawing, Explanation, Part, explanation
 
 LONGEST = 60  # characters of a name
 CODE, STRONG = re.compile(r"(?<!\\)(``|`)(.+?)\1"), re.compile(r"^\*\*(.+)\*\*$")
@@ -70,15 +70,6 @@ def as_html(contents: Iterable[Part], figures: Figures) -> str:
             blocks.append(_folded(content.more, pre) if content.more else pre)
         elif isinstance(content, Drawing):
             blocks.append(figures.show(content))
-        elif isinstance(content, Beside):
-            cells = [
-                f"<div>{as_html(inner, figures)}</div>"
-                if isinstance(inner, tuple)
-                else as_html([inner], figures)
-                for inner in content.parts
-            ]
-            inside = "\n".join(filter(None, cells))
-            blocks += [f'<div class="figures">{inside}</div>'] if inside else []
     return "\n".join(filter(None, blocks))
 
 
@@ -94,12 +85,11 @@ class Figures:
 
     Attributes
     ----------
-    drawn : int
     notes : list of str
     """
 
     def __init__(self, known: Mapping[str, Any] | None = None, form: tuple[Any, ...] = ()) -> None:
-        self.drawn, self.notes, self.known, self.form = 0, list[str](), dict(known or {}), form
+        self.notes, self.known, self.form = list[str](), dict(known or {}), form
 
     def drawing(self, drawing: Drawing) -> Any:
         """Return a drawn figure, or None with a note of the reason."""
@@ -112,7 +102,6 @@ class Figures:
         except GramianError as error:  # such as constant data: the page has other figures
             self.notes.append(f"No figure {title!r}: {error}")
             return None
-        self.drawn += 1
         return figure
 
     def show(self, drawing: Drawing) -> str:
@@ -120,14 +109,14 @@ class Figures:
         figure, title = self.drawing(drawing), TITLES[drawing.name]
         if figure is None:
             return ""
-        inside = f"<p>{escaped(figure.title or title)}</p>{figure.inline(f'f{self.drawn}')}"
+        inside = f"<p>{escaped(figure.title or title)}</p>{figure.inline()}"
         caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
         return f'<figure aria-label="{html.escape(title)}">{inside}{caption}</figure>'
 
 
 def drawn(drawing: Drawing, room: float = ROOM, kind: str = "svg") -> Any:
     """Return a figure with its heading and sentences, by default as in a report for a browser."""
-    return function_of("written", "drawn")(drawing.draw, room, kind)
+    return function_of("written", "drawn")(drawing.draw, drawing.name, room, kind)
 
 
 # ---------------------------------------------------------------- HTML from text, all of which is escaped
@@ -158,10 +147,7 @@ def text(value: object) -> str:
 
 def name(value: object) -> str:
     """Return the name of a row or column, which may be long or right-to-left."""
-    whole = str(value)
-    if len(whole) <= LONGEST:
-        return f"<bdi>{escaped(whole)}</bdi>"
-    return f'<bdi title="{escaped(whole[:1000])}">{escaped(whole[: LONGEST - 3])}...</bdi>'
+    return f"<bdi>{escaped(shortened(str(value), LONGEST))}</bdi>"
 
 
 def paragraphs(lines: Iterable[str]) -> str:
@@ -190,19 +176,15 @@ def table(cells: Grid) -> str:
         f"<th{classes['n'] if kind == 'n' else ''}>{text(title)}</th>"
         for title, kind in zip(cells.heads, cells.kinds, strict=True)
     )
-    stacks = "t" in cells.kinds  # full width for text on a phone, where the cells of a row name their columns
-    names = [f' data-of="{escaped(title)}"' if stacks and title else "" for title in cells.heads]
-    columns = list(zip(cells.kinds, names, strict=True))
-    rows = (zip(row, columns, strict=True) for row in cells.rows)
+    kinds = cells.kinds
     lines = (
-        "".join(f"<td{classes[k]}{attribute}>{show[k](cell)}</td>" for cell, (k, attribute) in row)
-        for row in rows
+        "".join(f"<td{classes[kind]}>{show[kind](cell)}</td>" for kind, cell in zip(kinds, row, strict=True))
+        for row in cells.rows
     )
     inside = "\n".join(f"<tr>{line}</tr>" for line in lines)
     caption = f'<p class="soft">{text(cells.caption)}</p>' if cells.caption else ""
-    stacked = ' class="stack"' if stacks else ""
     body = f"<thead><tr>{titles}</tr></thead><tbody>\n{inside}\n</tbody>"
-    whole = f'<div>{caption}<div class="wide"><table{stacked}>{body}</table></div></div>'
+    whole = f'<div>{caption}<div class="wide"><table>{body}</table></div></div>'
     return _folded(cells.more, whole) if cells.more else whole
 
 

@@ -18,7 +18,7 @@ from gramian.core.checks import evenly, shown_lines
 from gramian.errors import FileError, MissingExtraError
 from gramian.figures.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
 from gramian.figures.names import component_titles
-from gramian.models.pca.tables import items_table, linear_columns, linear_rows
+from gramian.models.pca.tables import items_table, linear_columns
 from gramian.report import facts, page, sections, sentences, tables
 from gramian.report.facts import Fitted
 from gramian.report.sections import Explanation
@@ -29,7 +29,7 @@ MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000
 MOST_PICTURES = 24
 DRAWN = ("scores", "scree", "loadings", "biplot", "correlation-circle", "control-chart")
-DESCRIBED = 10  # components in the tables of rows and columns
+DESCRIBED = 10  # components in the table of columns
 OWN = re.compile(
     r"(model\.gramian|summary\.md|report\.html"
     r"|(scores|rows|columns|loadings|eigenvalues|imputed)\.(csv|parquet)"
@@ -120,7 +120,7 @@ def summary_page(fitted: Fitted, whole: Explanation, files: Sequence[str], notes
     lines = [f"# {facts.method_name(fitted.model)} of {sentences.quoted(fitted.table.source)}"]
     lines += ["", whole.findings] if whole.findings else []
     inside = {section.title: as_markdown(section.parts, files) for section in (*whole.first, *whole.sections)}
-    for title, contents in (inside | {"Files": _files(fitted, files, notes)}).items():
+    for title, contents in (inside | {"Files": _files(files, notes)}).items():
         lines += [*(["", f"## {title}"] if title else []), "", *contents] if contents else []
     return shown_lines("\n".join(lines)) + "\n"
 
@@ -128,7 +128,7 @@ def summary_page(fitted: Fitted, whole: Explanation, files: Sequence[str], notes
 def as_markdown(contents: Iterable[sections.Part], files: Sequence[str]) -> list[str]:
     """Return parts of a section as lines of Markdown; figures and long tables are links to files."""
     lines = [""]
-    for content in sections.flat(contents):
+    for content in contents:
         if isinstance(content, str):
             apart = content and lines[-1] and (lines[-1][0] == "|" or not content.startswith((" ", "- ")))
             lines += ["", content] if apart else [content]
@@ -150,25 +150,9 @@ def as_markdown(contents: Iterable[sections.Part], files: Sequence[str]) -> list
     return lines
 
 
-def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[str]:
-    kind = "correlations of columns with scores" if fitted.loadings == "correlation" else "unit vectors"
-    words = {
-        "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
-        "scores": "the scores of each row of the data",
-        "eigenvalues": "each component: variance, explained variance ratio, residual, error bound",
-        "columns": "each column: mean, standard deviation, and for the first 10 components coordinate, "
-        "correlation, cos2 and contribution",
-        "rows": "each row: distance from the mean, and for the first 10 components coordinate, cos2 and "
-        "contribution",
-        "loadings": f"the loadings of each column of the data ({kind})",
-        "imputed": "the imputed entries: row, column, value, standard error",
-        "report": "the same with all figures, for a browser and for printing",
-        "mean": "the mean picture",
-        "components": "the components as pictures, also as single files in [components/](components/)",
-    }
+def _files(files: Sequence[str], notes: Sequence[str]) -> list[str]:
     listed = [name for name in files if not name.endswith(".svg") and "/" not in name]
-    lines = [f"- [{name}]({name}): {words[name.partition('.')[0]]}" for name in listed]
-    return lines + [f"- {note}" for note in notes]
+    return [*(f"- [{name}]({name})" for name in listed), *(f"- {note}" for note in notes)]
 
 
 # --------------------------------------------------------------------- tables
@@ -200,7 +184,7 @@ def _write_figures(written: Written, whole: Explanation) -> dict[str, Any]:
     drawn = dict[str, Any]()
     try:
         both = (*whole.first, *whole.sections)
-        for drawing in sections.flat(content for section in both for content in section.parts):
+        for drawing in (content for section in both for content in section.parts):
             if isinstance(drawing, sections.Drawing) and drawing.name in DRAWN:
                 name = f"{drawing.name}.svg"
                 if name not in written.files:
@@ -243,27 +227,19 @@ def imputed_table(imputed: imputation.Imputed, table: Table) -> dict[str, npt.ND
 
 
 def _write_statistics(written: Written, fitted: Fitted) -> None:
-    """Write coordinates, cos2 and contributions of columns, and of the rows of a table in memory."""
+    """Write coordinates, cos2 and contributions of columns."""
     model, table = fitted.model, fitted.table
-    n, d = table.values.shape[0], model.n_features_in_
     k = min(DESCRIBED, int(model.n_components_))
-    if not k:
-        return
-    few = table.in_memory and n * k <= MOST_CELLS
-    for what, there in (("rows", few), ("columns", d * k <= MOST_CELLS)):
-        if not there:
-            written.notes.append(
-                f"No table of cos2 and contributions of the {what} was written, since they are many. In "
-                f'Python: gramian.load("{MODEL}").table("{what}"{", X" if what == "rows" else ""})'
-            )
-            continue
-        if what == "rows":
-            (title, names), items = tables.row_names(table), linear_rows(model, table, k)
-        else:
-            (title, names), items = ("feature", tables.feature_names(table)), linear_columns(model, k)
-        columns = items_table(replace(items, names=names), k)
+    if k * model.n_features_in_ > MOST_CELLS:
+        written.notes.append(
+            "No table of cos2 and contributions of the columns was written, since they are many. In "
+            f'Python: gramian.load("{MODEL}").table("columns")'
+        )
+    elif k:
+        items = replace(linear_columns(model, k), names=tables.feature_names(table))
+        columns = items_table(items, k)
         del columns["kind"]
-        written.table(what, {title if name == "name" else name: columns[name] for name in columns})
+        written.table("columns", {"feature": columns.pop("name"), **columns})
 
 
 def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from gramian.answers.departure import Departure
 from gramian.answers.describe import describe
 from gramian.answers.diagnose import Trust, diagnosis_of, trust_of
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
-from gramian.core.checks import counted, duration, evenly, listed, number, shown, slices
+from gramian.core.checks import counted, evenly, listed, number, shown
 from gramian.core.notebook import Grid, Section
 from gramian.errors import DiagnosticWarning, UnavailableError, ignoring, shortened
 from gramian.models.monitor import can_be_monitored, monitor_of
@@ -36,7 +36,7 @@ from gramian.report.facts import (
 from gramian.report.headline import headline
 from gramian.report.tables import pieces_of
 from gramian.statistics.associations import associated
-from gramian.statistics.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
+from gramian.statistics.component_rules import REPEATS, RULES, ComponentChoice
 from gramian.statistics.components import component_names, decomposition_of, feature_names_of, mapping_of
 from gramian.tables.labels import as_array, in_order, label_texts
 from gramian.tables.metadata import labels_of
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 FEW, MOST_GROUPS, LEVEL = 5, 6, 0.05  # columns and groups of the first page, and of adjusted p values
 FIRST, MOST = 10, 200  # components at once, and at most
 UNUSUAL, TOP, LOADED = 10, 20, 5  # rows; columns and components of the table of loadings
-BLOCK_BYTES = 64 << 20
 MOST_DRAWN = 1_000_000  # rows
 MOST_SCORES = 8  # components of which all scores are kept, to compare groups
 PATIENCE = 10.0  # seconds predicted for one rule
@@ -75,14 +74,7 @@ class Drawing:
     draw: Callable[[], Any]
 
 
-@dataclass(frozen=True)
-class Beside:
-    """Parts beside each other, where there is room."""
-
-    parts: tuple[Part | tuple[Part, ...], ...]
-
-
-Part = str | Grid | Code | Drawing | Beside  # text is a line of Markdown
+Part = str | Grid | Code | Drawing  # text is a line of Markdown
 
 
 @dataclass(frozen=True)
@@ -118,42 +110,11 @@ class Survey:
     shown : list of int or None
     statistics : RowStatistics or None
         T2 and SPE with limits, alarms and contributors; None for a model of rank 0.
-    repeated : int or None
-        Rows equal to an earlier one; None if they were not counted.
     """
 
     scores: Any
     shown: list[int] | None = None
     statistics: RowStatistics | None = None
-    repeated: int | None = None
-
-
-def flat(contents: Iterable[Any]) -> Iterator[str | Grid | Code | Drawing]:
-    """Yield parts one after the other, also those beside each other."""
-    for content in contents:
-        if isinstance(content, Beside | tuple):
-            yield from flat(content if isinstance(content, tuple) else content.parts)
-        else:
-            yield content
-
-
-def as_json(whole: Explanation) -> dict[str, Any]:
-    """Return an explanation as values for JSON; figures by their names."""
-
-    def value(content: Any) -> Any:
-        if isinstance(content, Grid):
-            return {"caption": content.caption or content.more, "heads": content.heads, "rows": content.rows}
-        if isinstance(content, Code):
-            return {"code": content.lines}
-        return {"figure": content.name} if isinstance(content, Drawing) else content
-
-    def values(sections: Iterable[Section]) -> list[dict[str, Any]]:
-        return [
-            {"title": section.title, "parts": list(map(value, flat(section.parts)))} for section in sections
-        ]
-
-    facts = {"first": values(whole.first), "sections": values(whole.sections)}
-    return vars(whole) | {"trust": vars(whole.trust)} | facts
 
 
 def explanation(
@@ -190,12 +151,11 @@ class _Explained:
         self.k = int(self.model.n_components_)
         self.survey = known
         self.choices: Sequence[ComponentChoice] = ()
-        self.left_out: list[str] = []
         if not self.quick:
             if self.table is not None and self.k and self.kind.gives_scores:
                 limit = memory_limit_bytes(getattr(self.model, "memory_limit", None))
                 self.survey = survey(self.model, self.table, limit, fitted.model)
-            self.choices, self.left_out = rule_choices(self.model, self.table)
+            self.choices = rule_choices(self.model, self.table)
         seen = self.survey
         statistics = None if seen is None else seen.statistics
         # Rows of another table may be as many as those of the fit.
@@ -269,11 +229,9 @@ class _Explained:
             return Drawing("components", lambda: figures.components(self.given))
         return Drawing("loadings", lambda: figures.loadings(self.model))
 
-    def _beside(self, *drawn: Drawing) -> Beside:
-        """Return figures beside each other, without the one of the first page."""
-        return Beside(
-            tuple(drawing for drawing in drawn if self.figure is None or drawing.name != self.figure.name)
-        )
+    def _others(self, *drawn: Drawing) -> Iterable[Drawing]:
+        """Return figures without the one of the first page."""
+        return (drawing for drawing in drawn if self.figure is None or drawing.name != self.figure.name)
 
     def groups(self) -> Iterable[Part]:
         """Yield the means of the groups in the columns where they differ most."""
@@ -323,11 +281,11 @@ class _Explained:
     def rows(self) -> Iterable[Part]:
         model, data, seen = self.model, self.table, self.survey
         if self.kind.faces:
-            yield Beside((Drawing("face-scores", lambda: figures.face_scores(self.given)),))
-        elif data is None:
+            return
+        if data is None:
             yield "Scores and unusual rows need the data: gramian report MODEL DATA."
-        elif self.kind.whitens and model.n_features_in_ > 1:
-            yield Beside((Drawing("whitening", lambda: figures.whitening(model, data)),))
+        elif self.kind.whitens and self.k > 1 and not self.pictures:
+            yield Drawing("whitening", lambda: figures.whitening(model, data))
         elif seen is not None:
             n = data.values.shape[0]
             if n != model.n_samples_:
@@ -337,12 +295,12 @@ class _Explained:
                 yield "These are not the rows of the fit."
             table = data if seen.shown is None else replace(data, **data.labels_at(seen.shown))
             shown = (self.answer.figure, self.answer.pair) == ("scores", (1, 2))
-            drawn = [] if shown else [self._scores((1, 2))]
+            if not shown:
+                yield self._scores((1, 2))
             if self.kind.linear and not self.pictures and model.n_features_in_ > 1 and self.k > 1:
-                drawn.append(Drawing("biplot", lambda: figures.biplot(model, table, mapped=seen.scores)))
-            yield Beside((*drawn,))
+                yield Drawing("biplot", lambda: figures.biplot(model, table, mapped=seen.scores))
             if data.picture_shape is not None and data.in_memory:
-                yield Beside((Drawing("reconstructions", lambda: figures.reconstructions(model, data)),))
+                yield Drawing("reconstructions", lambda: figures.reconstructions(model, data))
 
     def columns(self) -> Iterable[Part]:
         model, names = self.model, feature_names_of(self.model)
@@ -350,11 +308,11 @@ class _Explained:
             return
         drawn = [self._components()] if len(names) > 1 else []
         if self.pictures:
-            yield self._beside(*drawn)
+            yield from self._others(*drawn)
             return
         if drawn and self.k > 1 and not self.kind.whitens and model.center:
             drawn.append(Drawing("correlation-circle", lambda: figures.correlation_circle(model)))
-        yield self._beside(*drawn)
+        yield from self._others(*drawn)
         loadings = as_float64(model.components_[: min(LOADED, self.k, max(1, model.rank_))]).T
         top = np.argsort(-np.abs(loadings).max(axis=1).round(6), kind="stable")[:TOP]
         rows = [(names[j], *(f"{loading:+z.3f}" for loading in loadings[j])) for j in top]
@@ -368,7 +326,7 @@ class _Explained:
         description = describe(self.given, self.table, top=0)
         if description.variables and self.k:
             heads, *rows = description.lines()
-            yield Beside((Drawing("metadata", lambda: figures.metadata(description)),))
+            yield Drawing("metadata", lambda: figures.metadata(description))
             yield Grid(heads, rows, kinds="r" + "n" * (len(heads) - 2) + "t")
         yield from map(sentences.literal, description.sentences())
 
@@ -379,24 +337,19 @@ class _Explained:
             return
         heads = ("", "eigenvalue", "standard deviation", "explained variance ratio", "cumulative")
         rows = component_rows(model, MOST)
-        tables = [Grid(heads, rows[:FIRST], kinds="rnnnn")]
+        yield from self._others(Drawing("scree", lambda: figures.scree(model, self.choices or None)))
+        yield Grid(heads, rows[:FIRST], kinds="rnnnn")
         if k > FIRST:
             more = f"Components {FIRST + 1} to {min(k, MOST)} of {k:,}"
-            tables.append(Grid(heads, rows[FIRST:], kinds="rnnnn", more=more, file="eigenvalues"))
-        scree = self._beside(Drawing("scree", lambda: figures.scree(model, self.choices or None)))
-        yield Beside((*scree.parts, (*tables,)))
-        if self.choices or self.left_out:
+            yield Grid(heads, rows[FIRST:], kinds="rnnnn", more=more, file="eigenvalues")
+        if self.choices:
             advice = recommended(self.choices)
             more = " The rules below answer other questions." if advice else ""
             yield f"This model keeps {counted(k, 'component')}. {advice}{more}"
-        if self.choices:
             names = {rule: f"{name.partition(' (')[0]} ({rule})" for rule, name in sentences.METHODS.items()}
             choices = ((names.get(c.rule, c.rule), c) for c in self.choices)
             answers = [(name, c.answer, c.sentence, RULES[c.rule].trust) for name, c in choices]
-            grid = Grid(("rule", "components", "reason", "when to trust it"), answers, kinds="rntt")
-            yield grid
-        if self.left_out:
-            yield from ("Not computed:", "", *(f"- {line}" for line in self.left_out))
+            yield Grid(("rule", "components", "reason", "when to trust it"), answers, kinds="rntt")
 
     def unusual(self) -> Iterable[Part]:
         """Yield the rows that are largest relative to their limits, and those that contribute most."""
@@ -420,7 +373,7 @@ class _Explained:
             yield Grid(heads, rows, kinds=kinds, caption="Largest T2 or SPE, relative to its limit")
 
     def data(self) -> Iterable[Part]:
-        model, seen = self.model, self.survey
+        model = self.model
         if self.table is not None:
             yield from sentences.data_lines(self.table)
             yield from sentences.as_items(f"Option: {option}" for option in self.table.origin.asked)
@@ -434,18 +387,13 @@ class _Explained:
             names = feature_names_of(model)
             which = "" if self.pictures else f": {sentences.literal(listed(names[j] for j in constant))}"
             yield f"- Constant: {counted(constant.size, 'column')}, which no component uses{which}"
-        if seen is not None and seen.repeated is not None:
-            duplicates = counted(seen.repeated, "row is a duplicate", "rows are duplicates")
-            yield f"- {duplicates} of an earlier row" if seen.repeated else "- There are no duplicate rows"
         yield from sentences.as_items(getattr(self.given, "notes_", ()))
 
     def exactness(self) -> Iterable[Part]:
         lines, certificate = sentences.exactness_lines(self.model), self.model.certificate_
         if self.k and (certificate.upper - certificate.values > VISIBLE * certificate.values[:1]).any():
-            bounds = Drawing("eigenvalues", lambda: figures.eigenvalues(self.model))
-            yield Beside((bounds, (*lines,)))
-        elif self.k:
-            yield from lines
+            yield Drawing("eigenvalues", lambda: figures.eigenvalues(self.model))
+        yield from lines if self.k else ()
 
     def computed(self) -> Iterable[Part]:
         yield from sentences.computed_lines(self.model, self.fitted.seconds)
@@ -491,59 +439,34 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
             statistics = monitor_of(watched, table).statistics(table, rows="auto")
     kept = np.array(evenly(n, MOST_DRAWN))
     drawn = []
-    different: set[int] = set()
     for chunk, piece in pieces_of(table, limit):
         scores = np.asarray(model.transform(piece)).reshape(chunk.stop - chunk.start, -1)
         first, last = np.searchsorted(kept, [chunk.start, chunk.stop])
         drawn.append(scores[kept[first:last] - chunk.start, :MOST_SCORES])
-        if n <= MOST_DRAWN:
-            flat = piece.flat
-            for rows in slices(flat.shape[0], max(1, BLOCK_BYTES // (8 * flat.shape[1]))):
-                different.update(hash(row.tobytes()) for row in np.ascontiguousarray(dense(flat[rows])))
-    if n > MOST_DRAWN:
-        return Survey(np.concatenate(drawn), kept.tolist(), statistics)
-    return Survey(np.concatenate(drawn), None, statistics, n - len(different))
+    return Survey(np.concatenate(drawn), None if n <= MOST_DRAWN else kept.tolist(), statistics)
 
 
-def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
-    """Apply the rules that are fast enough.
+def rule_choices(model: Any, table: Table | None) -> Sequence[ComponentChoice]:
+    """Apply the rules that are fast enough: all to a small table in memory, else those of the spectrum.
 
     Parameters
     ----------
     model : fitted PCA, KernelPCA, or another one, which has no rules
     table : Table or None
         The data of the fit, which some rules need.
-
-    Returns
-    -------
-    choices : sequence of ComponentChoice
-    left_out : list of str
-        Rules that were not applied, each with the reason.
     """
     if not model.model_kind.gives_scores or not model.n_components_:
-        return (), []
-    linear = model.model_kind.linear
-    names = list(RULES if linear else KERNEL_RULES)
+        return ()
     here = None if table is None or not table.in_memory or table.values.shape[0] < 2 else table
-    waits = {} if here is None else {name: _wait(model, here, name) for name in names}
-    quick = [name for name, wait in waits.items() if wait <= PATIENCE]
-    choices = dict(choose_components(model, table, rules=quick)) if quick else {}
-    alone = [name for name in names if linear and not RULES[name].draws and name not in choices]
-    choices |= choose_components(model, rules=alone) if alone else {}
-    left = []
-    for name in (name for name in names if name not in choices):
-        why, wait = "it needs the data, two rows or more in memory", waits.get(name)
-        if wait is not None:
-            why = f"it would take {f'about {duration(wait)}' if math.isfinite(wait) else 'many fits'}"
-        left.append(f"{name}: {why}.")
-    return [choices[name] for name in names if name in choices], left
-
-
-def _wait(model: Any, table: Table, rule: str) -> float:
-    """Return the predicted seconds."""
     if model.model_kind.kernel:
-        fits = {"parallel": REPEATS + 1, "fraction": 1}
-        return fits.get(rule, math.inf) * float(model.plan_.seconds)
-    n, d = table.values.shape[0], math.prod(table.values.shape[1:])
-    times = REPEATS + 1 if RULES[rule].draws else 1
-    return float(times * n * d * (SECONDS * min(n, d) + PASSING))
+        fits = float(model.plan_.seconds) * (REPEATS + 1)
+        rules = [] if here is None else ["fraction", *["parallel"] * (fits <= PATIENCE)]
+    elif here is None:
+        rules = [name for name, rule in RULES.items() if not rule.draws]
+    else:
+        n, d = here.values.shape[0], math.prod(here.values.shape[1:])
+        once = n * d * (SECONDS * min(n, d) + PASSING)
+        rules = [
+            name for name, rule in RULES.items() if once * (REPEATS + 1 if rule.draws else 1) <= PATIENCE
+        ]
+    return tuple(choose_components(model, here, rules=rules).values()) if rules else ()

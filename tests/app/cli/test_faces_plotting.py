@@ -13,6 +13,6 @@ pytest.importorskip("matplotlib")
 def test_a_model_of_faces(folder, gramian):
     pytest.importorskip("PIL")
     FaceSpace(3).fit(drawn_faces(4, 3, size=(16, 20))).save("f.gramian")
-    ran = gramian("plot f.gramian components,face-scores -o f")
-    assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "face-scores.svg"])
+    ran = gramian("plot f.gramian components,scree -o f")
+    assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "scree.svg"])
     gramian.refuses("plot f.gramian faces.npz::X", 2, "take no DATA")

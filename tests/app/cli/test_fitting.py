@@ -23,7 +23,7 @@ def test_a_results_folder_holds_everything(folder, gramian, drawn):
     assert "\nThe eigenvalues are accurate to " in ran.out
     assert "of the largest, and none was missed (certificate).\nPlan: solver" in ran.out
     names = sorted(path.name for path in (folder / "results").iterdir())
-    tables = ["columns.csv", "eigenvalues.csv", "loadings.csv", "model.gramian", "rows.csv", "scores.csv"]
+    tables = ["columns.csv", "eigenvalues.csv", "loadings.csv", "model.gramian", "scores.csv"]
     pictures = ["biplot.svg", "correlation-circle.svg", "loadings.svg", "scores.svg", "scree.svg"]
     assert names == sorted([*tables, *pictures, "summary.md"])
     model = package.load("results/model.gramian")

@@ -83,8 +83,8 @@ def test_other_models_have_other_figures(folder, gramian):
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model, gramian):
     for words, arguments in (
-        ("figures='scores' needs a PCA or KernelPCA and DATA. Available: scree,", "scores"),
-        ("figures='components' needs a PCA or FaceSpace of pictures", "components flowers.csv"),
+        ("figures='scores' needs DATA. Available: scree,", "scores"),
+        ("figures='components' needs another model or DATA", "components flowers.csv"),
         ("figures='pie' is not known", "pie"),
         ("format='jpg' is not known", "--format jpg"),
         ("hue is about the rows of DATA", "--hue species"),

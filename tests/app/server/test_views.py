@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import gramian
-from gramian import PCA, KernelPCA, Monitor, Whitener, figures
+from gramian import PCA, KernelPCA, Monitor, Whitener
 from gramian.app.server import tasks
 from gramian.app.server.routes import EXAMPLES
 from gramian.figures.linked import MARGIN
@@ -309,8 +309,6 @@ def test_a_kernel(visitor):
     got = visitor.post(f"{API}/kernels", json={"expression": "rbf - 0.5*laplacian"}).json()
     result = audit(kernel_from_name("rbf - 0.5*laplacian"), random_state=0)
     assert (got["valid"], got["verdict"], got["text"]) == (False, "not a kernel", str(result))
-    assert got["figure"]["title"] == figures.counter_example_data(result).title != ""
-    assert "<svg" in got["figure"]["svg"]
     steps = [(step["expression"], step["status"]) for step in got["steps"]]
     assert steps == [  # each after its parts
         *(("rbf()", "proven"), ("laplacian()", "proven"), ("-0.5 * laplacian()", "unknown")),
@@ -318,7 +316,7 @@ def test_a_kernel(visitor):
     ]
     assert got["formula"] == str(kernel_from_name("rbf - 0.5*laplacian"))
     got = visitor.post(f"{API}/kernels", json={"expression": "rbf + linear", "n_features": 1}).json()
-    assert (got["valid"], got["figure"]) == (True, None)
+    assert got["valid"]
     for wrong, word in (
         ("exp(exp(exp(linear)))", "overflows"),
         ("(" * 400 + "rbf" + ")" * 400, "cannot be read"),

@@ -8,7 +8,7 @@ const ENLARGED = 1.25;  // times its own size, at most
 const SLACK = 24;  // pixels by which a card changes before its figure is drawn again
 const FILES = [["Picture (SVG)", "svg"], ["Picture (PNG)", "png"], ["Data (CSV)", "csv"]];
 const BRUSHED = new Set(["scores", "control-chart"]);  // figures in which a box is dragged
-const LONG = new Set(["contours", "control-chart", "loadings", "whitening", "face-scores"]);
+const LONG = new Set(["contours", "control-chart", "loadings", "whitening"]);
 export const NO_FIGURES = 'Figures are not available. The administrator can install them: pip install "gramian[plots]"';
 let program, last = Promise.resolve();
 const loaded = () => program ??= new Promise((resolve, reject) => {

@@ -1,7 +1,6 @@
 // Checks an expression: a proof in steps, or a counterexample.
 
 import { asked, byId, complain, element, say } from "./api.js";
-import { NO_FIGURES, draw } from "./charts.js";
 
 const VERDICTS = { proven: ["a kernel", "good"], refuted: ["not a kernel", "bad"] };
 const MOST_POINTS = 5;  // of a counterexample whose matrix is written out
@@ -36,7 +35,6 @@ async function check() {
   byId("counterexample").hidden = !result.witness;
   byId("proof").classList.toggle("whole", !result.witness);
   byId("text").textContent = result.text;
-  byId("figure").replaceChildren();
   const { eigenvalue, bound, values, vector, gram, quadratic_form: sum } = result.witness ?? {};
   const few = (numbers) => `[${numbers.map((one) => Array.isArray(one) ? few(one) : Number(one.toPrecision(3))).join(", ")}]`;
   byId("sum").textContent = gram && gram.length <= MOST_POINTS
@@ -45,8 +43,7 @@ async function check() {
     ? `The smallest eigenvalue of K is ${eigenvalue.toPrecision(4)}. Rounding explains at most ${bound.toPrecision(2)}.`
     : values ? `k(x1, x2) is ${values[0]}, but k(x2, x1) is ${values[1]}.` : "";
   byId("found").hidden = false;
-  say(result.witness && !result.figure ? NO_FIGURES : "");
-  if (result.figure) await draw(byId("figure"), result.figure, "Counterexample", byId("figure-title"));
+  say("");
   byId("verdict").focus();
 }
 

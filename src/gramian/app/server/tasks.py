@@ -70,7 +70,7 @@ SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
 
-NARROW, WIDTH = 340, 560  # pixels of a figure that fits a phone, and by default
+WIDTH = 560  # pixels of a figure by default
 PIXELS = 96 / 25.4  # of a millimetre
 LINKED = ("scores", "biplot", "control-chart", "loadings")  # figures that answer the pointer
 ROWS_TEXT = (
@@ -558,12 +558,9 @@ def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
     """Check whether an expression is a kernel; return the proof or a counterexample."""
     verb = verb_of("kernels audit")
     result = verb(verb.values(chosen | {"time_limit": seconds, "kernel": expression}), {})
-    facts: Message = plain(result.facts) | {"text": result.text, "figure": None, "formula": ""}
+    facts: Message = plain(result.facts) | {"text": result.text, "formula": ""}
     with suppress(errors.GramianError):  # a Python function has no formula
         facts["formula"] = str(kernel_from_name(facts["kernel"]))
-    with suppress(errors.MissingExtraError):
-        for draw in result.figures.values():
-            facts["figure"] = drawing(draw, NARROW, "counter-example")
     return facts
 
 

@@ -443,7 +443,6 @@ def audit(
     time_limit : SECONDS
         Stop the search after this time, and report it.
     """
-    from gramian.figures.registry import function_of
     from gramian.kernels import kernel_from_name
     from gramian.kernels.auditing import audit
     from gramian.report.facts import audit_facts
@@ -459,10 +458,7 @@ def audit(
     options: dict[str, Any] = {} if value_tol is None else {"value_tol": value_tol}
     options |= {"n_features": n_features, "random_state": random_state}
     report = audit(audited, rows, **options, time_limit=TIME_LIMIT if time_limit is None else time_limit)
-    drawn = {"counter-example": lambda: function_of("planes", "counter_example")(report)}
-    figures = {} if report.witness is None else drawn
-    text = _rounded(str(report))
-    return verb.Result(text, audit_facts(report), figures=figures)
+    return verb.Result(_rounded(str(report)), audit_facts(report))
 
 
 def _rounded(text: str) -> str:

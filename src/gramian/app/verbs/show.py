@@ -86,7 +86,8 @@ def plot(
     for name in names:
         if name not in possible:
             available_ones = f"Available: {', '.join(possible)}."
-            raise ParameterError("figures", name, f"needs {BY_NAME[name].needs}", available_ones)
+            needed = "DATA" if BY_NAME[name].data and table is None else "another model or DATA"
+            raise ParameterError("figures", name, f"needs {needed}", available_ones)
     for option in LOOKS:
         takers = [name for name, figure in possible.items() if option in figure.options]
         if option in look and not {*takers} & {*names}:
@@ -151,7 +152,9 @@ def report(
     versions = read_model(verb.model_path(context.model)).versions if context.model else None
     whole = sections.explanation(Fitted(model, table, reading=reading), versions)
     content = as_document(whole) if as_docx else as_page(whole).encode("utf-8", "replace")
-    return verb.Result(facts=sections.as_json(whole), content=content)
+    return verb.Result(
+        facts={"title": whole.title, "findings": whole.findings, "trust": vars(whole.trust)}, content=content
+    )
 
 
 def _as_fitted(reading: Mapping[str, Any], model: Any) -> dict[str, Any]:
