@@ -107,7 +107,7 @@ def test_no_page_shuts_anybody_out(arrive, width, places, locked, axe):
             walk.page.wait_for_selector("#run:enabled")
         if name == "kernels":
             walk.page.get_by_role("button", name="Check").click()
-            expect(walk.page.locator("#figure svg")).to_be_visible()
+            expect(walk.page.locator("#counterexample")).to_be_visible()
         result += examine(walk, name, axe)
     outside.page.goto(outside.url)
     result += examine(outside, "login", axe)

@@ -113,18 +113,13 @@ def bars(ax: Any, values: FloatArray, names: Sequence[Any], **barh: Any) -> None
 def heat_map(
     ax: Any, values: FloatArray, rows: Sequence[Any], columns: Sequence[str], unit: str, **imshow: Any
 ) -> Any:
-    """Draw a heat map with the names of its rows, of its columns if they have any, and a scale of colours.
-
-    Minus signs mark cells below 0, which have another hue and no other lightness.
-    """
+    """Draw a heat map with the names of its rows, of its columns if they have any, and a scale of colours."""
     ax = style.subplots(ax=ax, height_mm=max(35.0, CELL * len(rows) + 20))
     drawn = ax.imshow(values, **{"aspect": "auto", "interpolation": "nearest"} | imshow)
     named_rows(ax, rows)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.spines[:].set_visible(False)
     style.colour_bar(ax, drawn, unit)
-    below = np.argwhere(values < 0)
-    ax.plot(*below.T[::-1], "_", color=style.ink(), ms=4, mew=0.6)
     if columns:
         room = style.width_mm() - width_of(rows, "ytick.labelsize") - 16
         turned = width_of(columns, "xtick.labelsize") > 0.9 * room / len(columns)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.core.arrays import as_float64, memory_limit_bytes
-from gramian.core.atomic import atomic_folder, atomic_write, place_inside
+from gramian.core.atomic import atomic_folder, atomic_write
 from gramian.core.checks import evenly, shown_lines
 from gramian.errors import FileError, MissingExtraError
 from gramian.figures.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
@@ -34,7 +34,7 @@ OWN = re.compile(
     r"(model\.gramian|summary\.md|report\.html"
     r"|(scores|rows|columns|loadings|eigenvalues|imputed)\.(csv|parquet)"
     rf"|({'|'.join(DRAWN)})\.svg"
-    r"|components\.png|mean\.png|components/PC\d+\.png)"
+    r"|components\.png|mean\.png)"
 )
 
 
@@ -65,8 +65,7 @@ def check_folder(folder: Path) -> None:
     FileError
         If results cannot be written there.
     """
-    place_inside(folder, "components/PC1.png")
-    taken = sorted({name.rpartition("/")[2] for name in own_files(folder)})
+    taken = sorted(own_files(folder))
     if taken and not (folder / MODEL).is_file():
         raise FileError(
             f"{folder} contains {', '.join(taken[:4])}, which were not written by gramian and would be "
@@ -107,9 +106,7 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
 
 def own_files(folder: Path) -> list[str]:
     """Return the files in a folder under the names of results."""
-    inside = [*folder.glob("*"), *folder.glob("components/*")]
-    names = [path.relative_to(folder).as_posix() for path in inside if path.is_file()]
-    return [name for name in names if OWN.fullmatch(name)]
+    return [path.name for path in folder.glob("*") if path.is_file() and OWN.fullmatch(path.name)]
 
 
 # ------------------------------------------------------------------- summary
@@ -151,7 +148,7 @@ def as_markdown(contents: Iterable[sections.Part], files: Sequence[str]) -> list
 
 
 def _files(files: Sequence[str], notes: Sequence[str]) -> list[str]:
-    listed = [name for name in files if not name.endswith(".svg") and "/" not in name]
+    listed = [name for name in files if not name.endswith(".svg")]
     return [*(f"- [{name}]({name})" for name in listed), *(f"- {note}" for note in notes)]
 
 
@@ -273,9 +270,6 @@ def _write_pictures(written: Written, fitted: Fitted) -> None:
     mean = grey(center, *grey_range(center))
     pixels = [signed(picture) for picture in shown]
     titles = component_titles(model, len(shown))
-    (written.folder / "components").mkdir(exist_ok=True)
-    for name, picture in zip(components.component_names(len(shown)), pixels, strict=True):
-        written.add(f"components/{name}.png", Picture(enlarged(picture)).save)
     written.add("mean.png", Picture(enlarged(mean)).save)
     sheet = contact_sheet([mean, *pixels], ["mean", *titles])
     written.add("components.png", sheet.save)
