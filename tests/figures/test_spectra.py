@@ -63,7 +63,7 @@ def test_intervals_are_those_of_the_certificate(pca):
     np.testing.assert_array_equal(data.columns["upper"], pca.certificate_.upper)
     assert ax.get_yscale() == "log"
     assert ax.get_ylabel() == pca.certificate_.unit
-    assert data.notes[0].endswith("exact eigenvalues [deterministic].")
+    assert data.notes[0].endswith("exact eigenvalues.")
     with pytest.raises(NotFittedError, match="not fitted yet"):
         figures.eigenvalues(gramian.PCA())
     with pytest.warns(gramian.errors.RankWarning):

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 MOST_BARS, MOST_LABELLED = 40, 12
 RULE = 3.9  # millimetres, the height of a rule
 MARKED = 95  # % of the variance, whose number of components is shown
-KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the strongest first
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +53,8 @@ def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> 
         whole, total = "the total variance", variance[0] / (ratios[0] or 1.0)
     share, numbers = 100 * variance / (float(total) or 1.0), np.arange(1, len(variance) + 1)
     cumulative = np.cumsum(share)
-    if choices is None:
-        choices = choose_components(model) if isinstance(model, PCA) else ()
-    chosen = getattr(choices, "choices", choices)
+    usual = choose_components(model) if choices is None and isinstance(model, PCA) else ()
+    chosen = getattr(choices or usual, "choices", choices or usual)
     enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
     lines, needs = {f"{MARKED} %": enough}, counted(enough, "component")
     if enough > len(variance):
@@ -174,13 +172,11 @@ def eigenvalues_data(model: Any) -> Data:
     if not values.size or not values[0] > 0:
         raise DataError("There is no eigenvalue above 0, so there is no error bound to draw.")
     k, top, radii = len(values), float(values[0]), np.asarray(certificate.radii)
-    bounds = [bound for bound in (certificate.completeness, certificate.approximation) if bound is not None]
-    weakest = max([certificate.widening_kind, *(bound.kind for bound in bounds)], key=KINDS.index)
     one_sided = "" if np.isfinite(certificate.upper).all() else "; some have no upper bound"
     columns = {"component": np.arange(1, k + 1), "eigenvalue": np.where(values > 0, values, np.nan)}
     columns |= {"lower": certificate.lower, "upper": certificate.upper, "radius": radii}
     sentences = [
-        f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided} [{weakest}].",
+        f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided}.",
         f"Largest error bound: {float(radii.max()) / top:.1e} of the largest eigenvalue ({number(top, 6)}). "
         f"Requested tolerance: {certificate.tol:.1e}.",
         "" if certificate.ok else "The certificate does not hold.",
