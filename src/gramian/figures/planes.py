@@ -422,11 +422,11 @@ def directions(data: Directions, ax: Any, **scatter: Any) -> Any:
     feet = np.stack([data.values, data.onto, np.full_like(data.onto, np.nan)], axis=1).reshape(-1, 2)
     ax.plot(*feet.T, color=style.LINE, lw=0.5, alpha=0.6, zorder=1)
     draw_arrows(ax, data.mean, tips - data.mean)
-    _draw_rows(ax, data, scatter, data.onto, tips)
     ax.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
     labels = Labels(ax)
     labels.block(np.concatenate([data.values, data.onto, data.mean + along(tips - data.mean)]))
     labels.add(tips, list(data.arrows), weight="bold")
+    _draw_rows(ax, data, scatter, data.onto, tips)
     return ax
 
 
