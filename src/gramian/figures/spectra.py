@@ -53,8 +53,9 @@ def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> 
         whole, total = "the total variance", variance[0] / (ratios[0] or 1.0)
     share, numbers = 100 * variance / (float(total) or 1.0), np.arange(1, len(variance) + 1)
     cumulative = np.cumsum(share)
-    usual = choose_components(model) if choices is None and isinstance(model, PCA) else ()
-    chosen = getattr(choices or usual, "choices", choices or usual)
+    chosen = list(getattr(choices, "choices", choices or ()))
+    if choices is None and isinstance(model, PCA):
+        chosen = list(choose_components(model).choices)
     enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
     lines, needs = {f"{MARKED} %": enough}, counted(enough, "component")
     if enough > len(variance):

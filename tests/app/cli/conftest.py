@@ -91,7 +91,7 @@ def _sketches(request, monkeypatch):
     """Figures of results folders and of reports are empty; tests that read them ask for ``drawn``."""
     if "drawn" in request.fixturenames:
         return
-    sketch = SimpleNamespace(content=b"<svg></svg>", title="", caption="", inline=lambda name: "<svg></svg>")
+    sketch = SimpleNamespace(content=b"<svg></svg>", title="", caption="", inline=lambda: "<svg></svg>")
     monkeypatch.setattr(page, "drawn", lambda drawing: sketch)
 
 
