@@ -64,6 +64,17 @@ def test_groups_without_a_difference_are_said_to_differ_by_chance_only():
     assert sum(said) >= 34
 
 
+def test_repeated_rows_of_a_unit_are_averaged_before_they_are_tested():
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(12), 20)
+    Y = rng.normal(size=(12, 4))[subject] + 0.01 * rng.normal(size=(240, 4))
+    pca = gramian.PCA(2).fit(Y)
+    alone, grouped = (
+        gramian.explain(pca, Y, subject < 6, units=units).p_adjusted.min() for units in (None, subject)
+    )
+    assert alone < 1e-4 < 0.01 < grouped
+
+
 def test_rows_are_named_by_number_name_group_or_label(pca):
     table = Table(X.to_numpy(), feature_names=tuple(X.columns), row_names=tuple(f"W{i}" for i in range(178)))
     table = Table(**{**vars(table), "labels": np.array(list("abc"))[CLASS], "label_name": "kind"})
@@ -106,6 +117,8 @@ def test_errors_say_which_argument_is_wrong_and_how(pca):
         gramian.explain(pca, X, np.zeros(178, dtype=bool))
     with pytest.raises(ValueError, match="178 rows leave fewer than two to compare with"):
         gramian.explain(pca, X, np.arange(178) > 0)
+    with pytest.raises(ValueError, match=r"units has shape \(3,\), but X has 178 rows"):
+        gramian.explain(pca, X, CLASS == 0, units=[1, 2, 3])
 
 
 def test_names_stay_on_the_line_of_the_answer():

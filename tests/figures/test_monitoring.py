@@ -6,7 +6,7 @@ import pytest
 
 import gramian
 from gramian import figures
-from gramian.errors import ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.figures import monitoring
 from gramian.figures.registry import available
 from gramian.tables.table import Table
@@ -74,8 +74,11 @@ def test_an_explanation_has_bars_with_values_and_what_is_usual():
         assert "8 of 10 columns." in data.notes
     assert figures.explanation(row).figure.get_suptitle() == f"{row.statistic} of row 7"
     assert figures.explanation(groups).figure.get_suptitle() == "50 rows and 150 others"
-    with pytest.raises(ParameterError, match="whose columns have no contributions to the difference"):
-        gramian.explain(gramian.KernelPCA(2).fit(X), X, range(50))
+    kernel = gramian.explain(gramian.KernelPCA(2).fit(X), X, range(50))
+    with pytest.raises(
+        DataError, match="The columns of a kernel PCA have no contributions to the difference"
+    ):
+        figures.explanation(kernel)
 
 
 def test_contributions_over_time():

@@ -64,7 +64,7 @@ class Explanation(Tabulated):
         Quantiles .05, .5 and .95 of the other rows; of groups their mean, and the confidence interval (95 %)
         of the difference of the means.
     contributions : ndarray of shape (d,)
-        Signed.
+        Signed; NaN for groups of a KernelPCA.
     p_adjusted : ndarray of shape (d,) or None
         Of groups: Welch's t test of each column, adjusted for their number (Benjamini and Hochberg).
     causes : tuple of Cause
@@ -115,6 +115,8 @@ class Explanation(Tabulated):
         if not count:
             return f"The means of {sizes} differ in no column by more than chance."
         sentence = f"The means of {sizes} differ in {count} of {counted(len(self.columns), 'column')}"
+        if not np.isfinite(self.value):
+            return f"{sentence}."
         return f"{sentence}; along the direction that separates them best{self._leading()}."
 
     def _leading(self, before: str = ",") -> str:
@@ -147,7 +149,8 @@ class Explanation(Tabulated):
         yield Grid(heads, lines, formats)
         if rest := len(self.columns) - count:
             left = float(self.contributions[count:].sum())
-            yield f"{counted(rest, 'further column')} contribute {number(left)} together."
+            contribute = f" contribute {number(left)} together" if np.isfinite(left) else " are not shown"
+            yield f"{counted(rest, 'further column')}{contribute}."
         yield from self.notes
 
     def table(self) -> dict[str, Any]:
@@ -161,7 +164,7 @@ class Explanation(Tabulated):
         return result | ({"p_adjusted": self.p_adjusted} if groups else {})
 
 
-def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None) -> Explanation:
+def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units: Any = None) -> Explanation:
     """Explain why a row is unusual, or what tells some rows from others.
 
     Parameters
@@ -176,6 +179,9 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None) -> Ex
         By default the row that is largest relative to its limits.
     versus : as subset, optional
         The rows to compare with, by default all others.
+    units : array-like of shape (n_samples,), optional
+        What was measured several times, such as a subject: the means of its rows are tested, because
+        repeated rows are not independent.
 
     Returns
     -------
@@ -231,10 +237,10 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None) -> Ex
     if chosen.sum() == 1 and versus is None:
         watch = monitor_of(fitted, X)
         return _explained_row(watch, watch.statistics(X, rows="auto").columns, data, near[0], far, notes)
-    if kind_of(fitted) is not ModelKind.PCA:
-        problem = "is a KernelPCA, whose columns have no contributions to the difference of groups"
-        raise ParameterError("model", allowed=problem, hint="Explain a single row, or the groups by a PCA.")
-    return _explained_groups(fitted, data, near, far, notes)
+    units = None if units is None else np.asarray(units)
+    if units is not None and units.shape != (n,):
+        raise ParameterError("units", allowed=f"has shape {units.shape}, but X has {counted(n, 'row')}")
+    return _explained_groups(fitted, data, near, far, units, notes)
 
 
 # ------------------------------------------------------------------ which rows
@@ -384,10 +390,20 @@ def _explained_groups(
     data: Rows,
     near: npt.NDArray[np.intp],
     far: npt.NDArray[np.intp],
+    units: npt.NDArray[Any] | None,
     notes: list[str],
 ) -> Explanation:
+    names, d = column_names(model), data.shape[1]
     first, second = _numbers(data, near), _numbers(data, far)
-    contributions = _along(model, first, second)
+    value, contributions = np.nan, np.full(d, np.nan)
+    if kind_of(model) is ModelKind.PCA:
+        contributions = _along(model, first, second)
+        value = float(contributions.sum())
+    else:
+        notes = [*notes, "The columns of a kernel PCA have no contributions to its scores: they are tested."]
+    if units is not None:
+        first, second = _averaged(first, units[near]), _averaged(second, units[far])
+        notes = [*notes, f"Tested are the means of {len(first)} and {len(second)} units."]
     with np.errstate(invalid="ignore", divide="ignore"):
         test = stats.ttest_ind(first, second, axis=0, equal_var=False, nan_policy="omit")
         interval = test.confidence_interval(0.95)
@@ -396,9 +412,9 @@ def _explained_groups(
     means = [np.nanmean(group, axis=0) for group in (first, second)]
     typical = np.stack([means[1], np.asarray(interval.low), np.asarray(interval.high)], axis=1)
     return _sorted(
-        *(column_names(model), np.abs(contributions), data, (near, far)),
+        *(names, np.abs(contributions) if np.isfinite(value) else -p, data, (near, far)),
         statistic="difference",
-        value=float(contributions.sum()),
+        value=value,
         limit=np.nan,
         values=means[0],
         typical=typical,
@@ -420,3 +436,9 @@ def _along(model: Any, first: FloatArray, second: FloatArray) -> FloatArray:
     w = np.linalg.lstsq(within, directions @ difference, rcond=1e-10)[0]
     size = float(np.sqrt(max(w @ within @ w, 0.0)))
     return np.asarray(difference * ((w / size) @ directions)) if size > 0 else np.zeros(len(difference))
+
+
+def _averaged(values: FloatArray, units: npt.NDArray[Any]) -> FloatArray:
+    """Return the mean of the rows of each unit."""
+    _, which = np.unique(units.astype(np.str_), return_inverse=True)
+    return np.stack([np.nanmean(values[which == unit], axis=0) for unit in range(which.max() + 1)])

@@ -157,3 +157,11 @@ def test_an_order_without_data_fails_as_its_work_does():
 
     reply = worker.answered(work, {"do": "figure", "data": None}, lambda message: None)
     assert (reply["status"], reply["error"]) == (422, "Choose the data to plot.")
+
+
+def test_an_uploaded_table_has_a_limit_of_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "MOST_ROWS", 59)
+    np.save(tmp_path / "x.npy", X)
+    data = part(tmp_path / "x.npy", "flowers") | {"given": False}
+    assert tasks.describe_data(data)["problem"].startswith("flowers has 60 rows, and the limit is 59.")
+    assert tasks.read_table(data | {"given": True}).values.shape[0] == 60

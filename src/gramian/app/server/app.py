@@ -39,7 +39,7 @@ SMALL, REST_SECONDS = 1 << 20, 1.0  # bytes of a request without data; seconds f
 DEFAULT_PORTS = {"http": "80", "https": "443"}
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
-    "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",

@@ -65,6 +65,7 @@ from gramian.tables.times import in_time
 
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener)}
 MODELS_CACHED = 8
+MOST_ROWS = 5_000_000  # of a table that was uploaded
 TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
@@ -101,6 +102,9 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     """
     with scanned(data, size) as scan:
         table = scan.read(expected)
+    if not data["given"] and (rows := table.values.shape[0]) > MOST_ROWS:
+        hint = "Fit it in a shell, or upload a part of the rows."
+        raise DataError(f"{data['name']} has {rows:,} rows, and the limit is {MOST_ROWS:,}.", hint)
     return replace(table, source=data["name"])
 
 
