@@ -387,7 +387,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         >>> np.allclose(model.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
         True
         """
-        from gramian.models.pca.stream import add_batch
+        from gramian.models.pca.fits import add_batch
 
         add_batch(self, X, sample_weight)
         return self
@@ -487,7 +487,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
     def _look(self) -> None:
         """Decompose the stream's moments unless this was done since the last batch."""
         if "_moments" in vars(self) and "components_" not in vars(self):
-            from gramian.models.pca.stream import fit_of_stream
+            from gramian.models.pca.fits import fit_of_stream
 
             self._adopt(fit_of_stream(self, self._moments).solve(inputs.drawn_seeds(self.random_state)))
 
@@ -498,7 +498,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
 
     def _require_savable(self) -> None:
         if "_moments" in vars(self):
-            from gramian.models.pca.stream import TooFewRowsError, require_enough
+            from gramian.models.pca.fits import TooFewRowsError, require_enough
 
             try:
                 require_enough(self, self._moments)
