@@ -19,7 +19,7 @@ from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind, Plan
 from gramian.engine import routes
 from gramian.engine.solving import Schedule, warn_of_cost
 from gramian.errors import DataError, MemoryLimitError, of_new_rows
-from gramian.models import fitted, inputs, saving
+from gramian.models import fitted, inputs
 from gramian.models.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.models.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
 from gramian.statistics.components import Summary, column_norms, column_variances
@@ -62,7 +62,7 @@ class PCAAttributes(fitted.Decomposer):
 
 @knows_names
 @dataclass(eq=False, repr=False)
-class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttributes):
+class PCA(PCAParameters, fitted.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttributes):
     """Principal component analysis of a table of any shape, with a bound on the error of every result.
 
     >>> import numpy as np
@@ -216,7 +216,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
 
     # What the decomposition of a stream sets.
     _following: ClassVar = {
-        *saving.DecompositionAttributes.__annotations__,
+        *fitted.DecompositionAttributes.__annotations__,
         *PCAAttributes.__annotations__,
         "_account",
     } - {"n_samples_", "picture_shape_", "_unequal", "_moments"}
@@ -387,7 +387,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         >>> np.allclose(model.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
         True
         """
-        from gramian.models.pca.fits import add_batch
+        from gramian.models.pca.stream import add_batch
 
         add_batch(self, X, sample_weight)
         return self
@@ -487,7 +487,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
     def _look(self) -> None:
         """Decompose the stream's moments unless this was done since the last batch."""
         if "_moments" in vars(self) and "components_" not in vars(self):
-            from gramian.models.pca.fits import fit_of_stream
+            from gramian.models.pca.stream import fit_of_stream
 
             self._adopt(fit_of_stream(self, self._moments).solve(inputs.drawn_seeds(self.random_state)))
 
@@ -498,7 +498,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
 
     def _require_savable(self) -> None:
         if "_moments" in vars(self):
-            from gramian.models.pca.fits import TooFewRowsError, require_enough
+            from gramian.models.pca.stream import TooFewRowsError, require_enough
 
             try:
                 require_enough(self, self._moments)
