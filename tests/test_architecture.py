@@ -129,7 +129,7 @@ def test_each_verb_has_its_function_by_the_rule_or_by_the_table():
 
 def test_each_verb_has_its_route_and_form_by_the_rule_or_by_the_table():
     pytest.importorskip("fastapi")
-    from gramian.app.server.pages import subject, verbs
+    from gramian.app.server.fields import subject, verbs
     from gramian.app.verbs import verbs as every_verb
 
     rows = rows_of_verbs()

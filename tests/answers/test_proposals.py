@@ -241,7 +241,7 @@ def test_infinite_values_are_missing_whatever_the_table(tmp_path):
             scan(path).read()
     assert "na_values" not in gramian.propose(scan(paths[0], columns=["a", "c", "e"])).reading
     with pytest.raises(ParameterError, match="holds no text"):
-        scan(paths[4], na_values=["err"]).read()
+        scan(paths[3], na_values=["err"]).read()
 
 
 @pytest.mark.walk

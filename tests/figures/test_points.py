@@ -13,8 +13,8 @@ import gramian
 from gramian import PCA, KernelPCA, figures
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
-from gramian.figures.drawing import usual_hue
 from gramian.figures.labels import Labels
+from gramian.figures.names import usual_hue
 from gramian.figures.points import Groups
 from gramian.figures.registry import FIGURES, available
 from gramian.statistics.associations import mean_ellipse, normal_ellipse

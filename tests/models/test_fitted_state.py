@@ -61,7 +61,7 @@ OF_KERNEL_PCA = {
 }
 OF_MAPS = {"gamma": 0.9, "coef0": 3.0, "center": False, "orthogonal": False, "random_state": 3}
 OF_MAPS |= {"n_components": 8, "order": 2, "degree": 2, "max_features": 1000, "weights": None}
-OF_FILTERS = {"score_func": "mutual-information", "k": 1, "estimator": Ridge(), "cv": 3}
+OF_FILTERS = {"score_func": "mutual-information", "k": 1, "estimator": Ridge(), "cv": 3, "redundancy": "mrmr"}
 OF_FILTERS |= {"scoring": "r2", "n_neighbors": 4, "alpha": 0.2, "random_state": 3, "n_jobs": 1}
 # Of an estimator of each kind: other values of its parameters, all of them valid.
 OTHERS = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian import PCA
-from gramian.statistics.separation import COMPONENTS, DIP, dip, parted
+from gramian.statistics.clusters import COMPONENTS, DIP, dip, parted
 
 
 def test_the_limit_holds_and_few_points_are_no_groups():

@@ -183,7 +183,7 @@ def test_documents_are_said_to_be_no_tables(tmp_path):
         (
             "report.pdf",
             b"%PDF-1.4\n1 0 obj\n",
-            "is a file of the kind .pdf, which is not supported. Readable are .csv",
+            "is a file of the kind .pdf, which is not supported. Save it as one that is read: .csv",
         ),
         ("report.csv", b"%PDF-1.4\n1 0 obj, 2\n", "report.csv is not a table: it is a PDF document"),
         ("binary.csv", b"%PDF-1.4\n\0\xff\n", "binary.csv is not a table: it is a PDF document"),

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from gramian.core.checks import check_choice, counted, first_few, percent
 from gramian.core.records import FloatArray, Members
 from gramian.errors import DataError, GramianError
-from gramian.statistics import imputation, parts
+from gramian.statistics import imputation
 from gramian.statistics.units import (
     AXIS,
     FEW,
@@ -26,6 +26,7 @@ from gramian.statistics.units import (
     different_quantities,
     neighbours,
     same_range,
+    sums,
     unit_difference,
 )
 from gramian.tables.cells import is_number
@@ -715,7 +716,7 @@ def _sums(columns: Sequence[Column]) -> tuple[list[Proposal], dict[str, Any]]:
         return [], {}
     sizes, drops = np.nansum(sample, axis=0), list[Proposal]()
     out, used = set[int](), set[int]()
-    for equation in parts.sums(sample):
+    for equation in sums(sample):
         about = "" if equation.exact else "about "
         if equation.total is not None and len(equation.parts) == len(columns):
             return [], {

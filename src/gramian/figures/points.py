@@ -16,8 +16,9 @@ from gramian.core.checks import counted, listed
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
-from gramian.figures.drawing import Data, axis_title, figure, numbers_of, place_of, row_names_of, usual_hue
+from gramian.figures.drawing import Data, figure
 from gramian.figures.labels import Arrows, Labels
+from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_hue
 from gramian.figures.style import sampled_rows
 from gramian.models.inputs import expected_columns
 from gramian.statistics.associations import curve, mean_ellipse, normal_ellipse, not_normal

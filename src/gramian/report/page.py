@@ -116,7 +116,7 @@ class Figures:
 
 def drawn(drawing: Drawing, room: float = ROOM, kind: str = "svg") -> Any:
     """Return a figure with its heading and sentences, by default as in a report for a browser."""
-    return function_of("written", "drawn")(drawing.draw, drawing.name, room, kind)
+    return function_of("style", "drawn")(drawing.draw, drawing.name, room, kind)
 
 
 # ---------------------------------------------------------------- HTML from text, all of which is escaped

@@ -16,8 +16,8 @@ from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.atomic import atomic_folder, atomic_write
 from gramian.core.checks import evenly, shown_lines
 from gramian.errors import FileError, MissingExtraError
-from gramian.figures.drawing import component_titles
 from gramian.figures.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
+from gramian.figures.names import component_titles
 from gramian.models.pca.tables import items_table, linear_columns
 from gramian.report import facts, page, sections, sentences, tables
 from gramian.report.facts import Fitted

@@ -104,7 +104,7 @@ def format_of(path: Path) -> formats.Format:
     suffix = formats.suffix_of(path)
     kind = f"of the kind {names.readable(suffix)}" if suffix else "without a suffix"
     why = f"{names.readable(str(path))} is a file {kind}, which is not supported."
-    raise FileError(why, f"Readable are {formats.READABLE}.")
+    raise FileError(why, f"Save it as one that is read: {formats.READABLE}.")
 
 
 def _may_be_text(sample: bytes) -> bool:

@@ -35,7 +35,10 @@ def test_rows_and_their_residuals(fitted, capsys):
     rows, residuals = expected()
     np.testing.assert_array_equal(np.load("clean.npy"), rows)
     err = capsys.readouterr().err
-    assert "5 rows found from 2 components, by fixed-point: the kernel depends on x - y alone" in err
+    assert (
+        "5 rows found from 2 components, by fixed-point: the kernel is a smooth function of the distance"
+        in err
+    )
     assert f"50 % {np.median(residuals):.4g}" in err
 
 
@@ -62,7 +65,7 @@ def test_pictures_go_to_a_folder(folder, gramian, capsys):
     denoise("k.gramian", "faces.npz::X", {"rows": "3:6"}, "clean", False)
     names = sorted(path.name for path in Path("clean").iterdir())
     assert names == ["3.png", "4.png", "5.png", "comparison.png", "reconstruction.csv"]
-    assert "by gradient: the kernel is smooth" in capsys.readouterr().err
+    assert "by ridge: a search needs a smooth kernel of distances" in capsys.readouterr().err
 
 
 def test_without_distances_the_rows_are_written_all_the_same(folder, gramian, capsys):

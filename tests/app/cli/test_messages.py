@@ -45,8 +45,10 @@ def test_data_of_r_and_a_missing_value_of_a_named_row(place, gramian):
     xdr = b"RDX3\nX\n\0\0\0\3\0\4"
     (place / "x.rda").write_bytes(gzip.compress(xdr))
     (place / "x.csv").write_bytes(xdr)
-    for name in ("x.rda", "x.csv"):
-        gramian.refuses(f"fit {name}", 1, "holds objects of R", "write.csv(x")
+    gramian.refuses(
+        "fit x.rda", 1, "of the kind .rda, which is not supported. Save it as one that is read: .csv"
+    )
+    gramian.refuses("fit x.csv", 1, "is neither text nor", "Save the table as CSV")
     (place / "named.csv").write_text("rownames,a,b\n1,1,2\n2,,1\n3,4,5\n")
     assert "row 1 (named '2'), column 0 ('a')" in gramian("fit named.csv --as-is").err
 

@@ -380,7 +380,7 @@ class Call:
         if out.kind == "file":
             return lambda result: outputs.write_content(name, _value(result.content))
         if suffix in FIGURES and suffix in out.ends:
-            function_of("written", "content")  # raises without its extra, before anything is computed
+            function_of("style", "content")  # raises without its extra, before anything is computed
             return partial(_write_figure, path, None)
         if out.listing:
             of_pictures = self.fitted is None or getattr(self.fitted, "picture_shape_", None) is not None
@@ -464,7 +464,7 @@ def _value(found: Any) -> Any:
 def _write_figures(folder: Path, kind: str, width: float | None, result: Result) -> list[str]:
     files = []
     for name, draw in result.figures.items():
-        content, path = function_of("written", "content")(draw, kind, width), folder / f"{name}.{kind}"
+        content, path = function_of("style", "content")(draw, kind, width), folder / f"{name}.{kind}"
         folder.mkdir(parents=True, exist_ok=True)
         outputs.write_content(path, content)
         files.append(str(path))
@@ -473,7 +473,7 @@ def _write_figures(folder: Path, kind: str, width: float | None, result: Result)
 
 def _write_figure(path: Path, width: float | None, result: Result) -> None:
     (draw,) = result.figures.values()
-    outputs.write_content(path, function_of("written", "content")(draw, path.suffix[1:].lower(), width))
+    outputs.write_content(path, function_of("style", "content")(draw, path.suffix[1:].lower(), width))
 
 
 def _write_rows(target: Any, kind: str, result: Result) -> int | None:

@@ -353,7 +353,7 @@ def as_json(content: Message) -> bytes:
 
 def drawing(draw: Callable[[], Any], width: int, name: str) -> Message:
     """Return a figure that nobody points at for a page: .svg, a title, and sentences below it."""
-    return dict(function_of("written", "in_page")(draw, width / PIXELS, name))
+    return dict(function_of("style", "in_page")(draw, width / PIXELS, name))
 
 
 def _rows_as_facts(result: Result, table: Any) -> Message | None:
@@ -442,7 +442,7 @@ def figure(
     draw = partial(figure_asked.draw, whole, table, **options)
     across = (width or WIDTH) / PIXELS
     if format not in ("json", "csv"):
-        return bytes(function_of("written", "content")(draw, format, across))
+        return bytes(function_of("style", "content")(draw, format, across))
     if format == "csv":
         return as_csv(figure_asked.data_of(whole, table, **options).columns)
     if name in LINKED:
