@@ -19,7 +19,7 @@ import gramian
 from gramian import PCA
 from gramian.core.arrays import as_float64
 from gramian.errors import DataError, DiagnosticWarning, MemoryLimitError, ParameterError, RankWarning
-from gramian.models.pca import stream as module
+from gramian.models.pca import fits as module
 from helpers import spectrum_matrix
 
 X = spectrum_matrix(90, 8, [10, 5, 3, 1, 0.3, 0.1, 0.03], seed=0, mean=np.arange(8) - 3.0)
