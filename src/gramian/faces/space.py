@@ -20,8 +20,8 @@ from gramian.core.progress import shows_progress
 from gramian.core.records import FloatArray, ModelKind, Plan, Seed
 from gramian.errors import DataError, RankWarning, ignoring
 from gramian.faces import face_images
-from gramian.models import inputs, sklearn
-from gramian.models.fitted import InNotebooks, Saved, parameter_at_fit
+from gramian.models import inputs, saving, sklearn
+from gramian.models.fitted import InNotebooks, parameter_at_fit
 from gramian.models.pca.estimator import PCA
 
 
@@ -60,7 +60,7 @@ class FaceSpaceAttributes(sklearn.BaseEstimator):
 
 @sklearn.knows_names
 @dataclass(eq=False, repr=False)
-class FaceSpace(Saved, InNotebooks, FaceSpaceAttributes):
+class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
     """Eigenfaces: principal components of pictures of faces.
 
     Parameters

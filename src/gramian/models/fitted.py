@@ -1,4 +1,4 @@
-"""Attributes, files, warnings and the notebook view that all fitted decompositions share."""
+"""Attributes, warnings and the notebook view that all fitted decompositions share."""
 
 from __future__ import annotations
 
@@ -6,151 +6,28 @@ import html
 from abc import abstractmethod
 from collections.abc import Collection
 from dataclasses import replace
-from os import PathLike
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.core import drawing, records
+from gramian.core import drawing
 from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.core.checks import counted
 from gramian.core.notebook import Section
-from gramian.core.records import (
-    OPTIONAL,
-    POSITIVE,
-    Certificate,
-    Components,
-    DirectionBounds,
-    FloatArray,
-    ModelKind,
-    RealArray,
-)
+from gramian.core.records import Certificate, Components, DirectionBounds, RealArray
 from gramian.engine.certificates import orthogonality_loss
 from gramian.engine.solving import Account, Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
-from gramian.models import inputs, sklearn
+from gramian.models import inputs, saving, sklearn
 from gramian.statistics.components import Summary, component_names, decomposition_of, shares_of, summary_of
-from gramian.tables.reading import OWN, ReadingOptions
 from gramian.tables.rows import Rows
 
 ROUTES = ("plan_", "attempts_")  # words of what was run
 
 
-if TYPE_CHECKING:
-    from gramian.statistics.component_rules import ComponentChoice
-
-    Reading = dict[str, Any]
-    TableFile = dict[str, Any]
-else:
-    Single = bool | int | float | str | None
-    _NAMES = "source", "key", *ReadingOptions.__dataclass_fields__
-    Reading = dict[Literal[_NAMES], Single | tuple[Single, ...]]
-    # The file of the rows as it was named, its SHA-256, and which rows they are.
-    TableFile = dict[Literal[("path", "sha256", *OWN)], str | tuple[str, ...]]
-
-
-class ColumnAttributes:
-    """What is known of the d columns of the fitted rows."""
-
-    n_features_in_: Annotated[int, "d"]
-    feature_names_in_: Annotated[npt.NDArray[np.object_], "d", OPTIONAL]
-    _column_names: Annotated[npt.NDArray[np.object_] | None, "d", OPTIONAL]
-    counted_alleles_: Annotated[npt.NDArray[np.object_], "d", OPTIONAL]
-    column_means_: Annotated[FloatArray | None, "d", OPTIONAL]
-    reading_: Annotated[Reading, OPTIONAL]
-    _table_file: Annotated[TableFile, OPTIONAL]
-
-
-class DecompositionAttributes(ColumnAttributes):
-    """The attributes of every estimator of k eigenpairs of n rows."""
-
-    n_samples_: Annotated[int, "n"]
-    picture_shape_: tuple[int, int] | None
-    _unequal: Annotated[bool, OPTIONAL]  # whether rows have weights of their own
-    n_components_: Annotated[int, "k"]
-    rank_: int
-    explained_variance_ratio_: Annotated[FloatArray | None, "k", POSITIVE]
-    plan_: records.Plan
-    attempts_: tuple[records.Attempt, ...]
-    spectrum_: records.Spectrum
-    certificate_: records.Certificate
-    component_choice_: Annotated[ComponentChoice | None, OPTIONAL]
-    _fit_parameters: dict[str, Any]
-
-
-class Saved:
-    """Gives an estimator ``save`` and ``load``; :mod:`gramian.models.model_file` lists its name."""
-
-    _private: ClassVar[bool] = False  # whether only the owner may read a new file
-    model_kind: ClassVar[ModelKind] = ModelKind.OTHER
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file, which :func:`gramian.load` opens.
-
-        Parameters
-        ----------
-        path : str or Path
-            By custom it ends in ``.gramian``. The file appears whole or not at all.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit`` or ``partial_fit``. A stream of too few rows for a model is saved, and goes on from
-            the file.
-        ParameterError
-            For a kernel given as a function, which no file can hold.
-        """
-        from gramian.models.model_file import write_model  # which a fit does not need
-
-        self._require_savable()
-        write_model(path, self, private=self._private)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Open a model of this class that ``save`` has written; :func:`gramian.load` opens any model.
-
-        Parameters
-        ----------
-        path : str or Path
-            Of the file.
-
-        Returns
-        -------
-        estimator
-            The fitted model. Arrays are NumPy arrays, whatever kind they were fitted on.
-
-        Raises
-        ------
-        FileError
-            When the file is not there or cannot be read.
-        ModelFileError
-            When it is truncated, altered, not a gramian model, of another format, or of another class.
-
-        Examples
-        --------
-        >>> import tempfile, gramian
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     gramian.PCA(1).fit([[1.0, 2.0], [3.0, 3.0]]).save(f"{folder}/model.gramian")
-        ...     gramian.PCA.load(f"{folder}/model.gramian").components_.round(4)
-        array([[0.8944, 0.4472]])
-        """
-        from gramian.models.model_file import load
-
-        return load(path, cls)
-
-    def _require_savable(self) -> None:
-        # Here, so that a model's description can be read without scikit-learn.
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
-
-    def _check_restored(self) -> None:
-        """Raise a ValueError unless the parts of a model from a file belong together."""
-
-
-class Transformer(ColumnAttributes, sklearn.TransformerMixin, sklearn.BaseEstimator):
+class Transformer(saving.ColumnAttributes, sklearn.TransformerMixin, sklearn.BaseEstimator):
     """Base class of transformers from rows to scores, in the kind and dtype of the rows."""
 
     if TYPE_CHECKING:
@@ -236,7 +113,7 @@ class Deferring:
         self._account = account
 
 
-class Decomposer(Deferring, Transformer, DecompositionAttributes):
+class Decomposer(Deferring, Transformer, saving.DecompositionAttributes):
     """Base class of transformers whose fit is made of eigenpairs.
 
     Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.

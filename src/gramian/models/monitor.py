@@ -21,9 +21,10 @@ from gramian.core.checks import check_choice, check_integer, check_share, counte
 from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError, UnavailableError, ignoring, of_new_rows
 from gramian.models import events, monitoring
-from gramian.models.fitted import Saved, parameter_at_fit
+from gramian.models.fitted import parameter_at_fit
 from gramian.models.pca.estimator import PCA
 from gramian.models.pca.missing import rows_as_fitted
+from gramian.models.saving import Saved
 from gramian.models.sklearn import BaseEstimator, OutlierMixin, knows_names
 from gramian.statistics import components, projection
 from gramian.tables import table

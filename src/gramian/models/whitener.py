@@ -23,7 +23,7 @@ from gramian.core.progress import shows_progress
 from gramian.core.records import POSITIVE, FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.engine.centered import CenteredRows
 from gramian.errors import DataError, ParameterError
-from gramian.models import fitted, inputs
+from gramian.models import fitted, inputs, saving
 from gramian.models.pca.estimator import PCA
 from gramian.models.sklearn import knows_names
 from gramian.statistics.projection import inverse_deviations
@@ -375,7 +375,7 @@ class WhitenerAttributes(fitted.Decomposer):
 
 @knows_names
 @dataclass(eq=False, repr=False)
-class Whitener(fitted.Saved, fitted.InNotebooks, WhitenerAttributes):
+class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
     """Map rows to uncorrelated coordinates of variance 1.
 
     With the covariance ``S = U L U.T`` (columns of U the directions) and c = x - mean, z = W c where W is

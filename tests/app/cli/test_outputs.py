@@ -72,7 +72,7 @@ def test_no_command_replaces_its_input_under_any_name(folder, gramian, monkeypat
         ("fit r/scores.csv -o r", "r/scores.csv"),
         ("fit link.csv -o r", "r/scores.csv"),
         ("fit r/scores.csv -o s", "s/scores.csv"),
-        ("fit r/components -o r", "r/components"),
+        ("fit r/components.png -o r", "r/components.png"),
         ("fit flowers.csv --labels-from r/loadings.csv -o r", "r/loadings.csv"),
         ("reconstruct r pics -o pics", None),
         ("reconstruct r pics/0.png -o pics", "pics/0.png"),

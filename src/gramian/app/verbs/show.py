@@ -209,8 +209,8 @@ def described(stored: Any) -> Any:
         None where only the class can tell: for what is no decomposition, not whole, or holds other models.
     """
     from gramian.core.records import FloatArray, ModelKind
-    from gramian.models.fitted import DecompositionAttributes
     from gramian.models.model_file import INVALID, declared, decode, set_checked
+    from gramian.models.saving import DecompositionAttributes
 
     try:
         parameters, state = (decode(stored.content[name], stored.arrays) for name in ("parameters", "state"))

@@ -20,7 +20,7 @@ from gramian.core.records import OPTIONAL, FloatArray, ModelKind, Plan, RealArra
 from gramian.engine.features import FeatureSums
 from gramian.errors import DataError, GramianError, IndefiniteKernelError, MemoryLimitError, UnavailableError
 from gramian.kernels import Kernel
-from gramian.models import fitted, inputs, sklearn
+from gramian.models import fitted, inputs, saving, sklearn
 from gramian.models.kernel_pca import fits, preimages, projection
 from gramian.models.kernel_pca.projection import Standardisation
 from gramian.statistics.findings import warn_of_findings
@@ -54,7 +54,7 @@ class KernelPCAAttributes(fitted.Decomposer):
 
 @sklearn.knows_names
 @dataclass(eq=False, repr=False)
-class KernelPCA(fits.KernelParameters, fitted.Saved, fitted.InNotebooks, fitted.Drawn, KernelPCAAttributes):
+class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, KernelPCAAttributes):
     """Kernel PCA: components that are nonlinear in the columns, exact and certified, or by landmarks.
 
     >>> import numpy as np

@@ -16,7 +16,7 @@ from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.records import POSITIVE, FloatArray, RealArray, Seed
 from gramian.kernels import feature_maps
 from gramian.models import fitted, inputs
-from gramian.models.fitted import Saved
+from gramian.models.saving import Saved
 from gramian.models.sklearn import knows_names
 from gramian.statistics.components import names_of
 from gramian.tables.as_rows import as_rows

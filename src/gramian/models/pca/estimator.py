@@ -19,7 +19,7 @@ from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind, Plan
 from gramian.engine import routes
 from gramian.engine.solving import Schedule, warn_of_cost
 from gramian.errors import DataError, MemoryLimitError, of_new_rows
-from gramian.models import fitted, inputs
+from gramian.models import fitted, inputs, saving
 from gramian.models.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.models.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
 from gramian.statistics.components import Summary, column_norms, column_variances
@@ -62,7 +62,7 @@ class PCAAttributes(fitted.Decomposer):
 
 @knows_names
 @dataclass(eq=False, repr=False)
-class PCA(PCAParameters, fitted.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttributes):
+class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttributes):
     """Principal component analysis of a table of any shape, with a bound on the error of every result.
 
     >>> import numpy as np
@@ -216,7 +216,7 @@ class PCA(PCAParameters, fitted.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
 
     # What the decomposition of a stream sets.
     _following: ClassVar = {
-        *fitted.DecompositionAttributes.__annotations__,
+        *saving.DecompositionAttributes.__annotations__,
         *PCAAttributes.__annotations__,
         "_account",
     } - {"n_samples_", "picture_shape_", "_unequal", "_moments"}
