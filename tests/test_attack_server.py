@@ -12,7 +12,6 @@ import pytest
 from gramian.app.cli import main
 from gramian.app.server import app, state
 from gramian.errors import GramianError
-from gramian.report import results
 from served import create_app, httpx
 
 
@@ -116,12 +115,6 @@ def test_a_log_with_a_failure_is_noticed(module, tmp_path, capsys):
 def test_foreign_folders_taken_as_stores_are_noticed(findings, monkeypatch):
     monkeypatch.setattr(state.os, "listdir", lambda folder: [])
     assert any("the server started" in one for one in findings("foreign-folders"))
-
-
-@pytest.mark.walk
-def test_links_that_lead_elsewhere_are_noticed(findings, monkeypatch):
-    monkeypatch.setattr(results, "place_inside", lambda folder, name: folder / name)
-    assert any("wrote through a link" in one for one in findings("results"))
 
 
 @pytest.mark.walk

@@ -23,10 +23,9 @@ def test_every_row_runs_small_on_the_host():
     rows = [line.split(",")[0] for line in said.splitlines() if line and not line.startswith(" ")][1:]
     assert rows == [
         "pca-5000x60-k8",
-        "pca-5000x60-k8",
         "kernel-pca-200",
         "kernel-pca-600",
         "landmarks-40-of-600",
     ]
-    assert said.count("certified True") == 6
+    assert said.count("certified True") == 4
     assert "Error" not in said

@@ -50,7 +50,7 @@ def test_a_lesson_runs(lesson, tmp_path, monkeypatch):
             figures += 1
             plt.figure(number).savefig(tmp_path / f"{figures}.svg")
         plt.close("all")
-    assert figures
+    assert figures or lesson.stem == "plot_04_kernels"  # where kernels are numbers
     assert "Exercises" in source
     exercises = source.split("# Exercises", 1)[1]
     assert "assert " in exercises

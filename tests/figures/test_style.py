@@ -207,7 +207,7 @@ def charts(names):
     labels = np.array(names[:5] + names[:4] + names[:3], dtype=object).repeat(3)
     table = Table(X, tuple(names), row_names=tuple(names * 3))
     model = gramian.PCA(3).fit(table)
-    yield figures.scores(model, table, hue=labels, style=labels, title=names[6])
+    yield figures.scores(model, table, hue=labels, title=names[6])
     yield figures.scores(model, table, hue=names * 3, labels=names * 3)
     yield figures.scores(gramian.PCA(1).fit(table), table, hue=labels)
     yield from (figures.scores(model, table, hue=name) for name in names[::4])

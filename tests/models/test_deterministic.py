@@ -60,7 +60,7 @@ def test_bits_are_the_same_in_two_processes():
             [sys.executable, __file__], env=os.environ | alone, capture_output=True, text=True, check=True
         )
         printed.append(done.stdout.splitlines())
-    assert len(printed[0]) == 12
+    assert len(printed[0]) == 11
     assert printed[0] == printed[1]
 
 

@@ -368,7 +368,7 @@ def _few_colours(pixels: re.Match[bytes]) -> bytes:
 FONTS = "Arial, Helvetica, 'Liberation Sans', sans-serif"  # in whose widths texts are placed
 HEAD = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
 ROOT = re.compile(r"<svg[^>]*?( viewBox=\"[^\"]*\")[^>]*>")
-NAMES = re.compile(r' id="[a-z]+_\d+"')  # to which nothing refers
+NAMES = re.compile(r' id="[A-Za-z0-9.]+_\d+"')  # to which nothing refers
 TAG, STYLE = re.compile("<[^>]+>"), re.compile(r' style="([^"]*)"')
 TURNED = re.compile(r' transform="rotate\(-?0 [^"]*"')
 NUMBER = re.compile(r"(\d)(?:\.0+\b|(\.\d\d?)\d*)")
