@@ -218,9 +218,7 @@ def charts(names):
     yield figures.metadata(gramian.describe(model, table, dict.fromkeys(names, labels)))
     yield figures.whitening(gramian.Whitener(n_components=2).fit(table), table)
     pair = Table(X[:, :2], tuple(names[:2]))
-    yield figures.kernel_contours(
-        gramian.KernelPCA(2, kernel="rbf").fit(pair), pair, hue=labels, style=labels, title=names[6]
-    )
+    yield figures.kernel_contours(gramian.KernelPCA(2, kernel="rbf").fit(pair), pair, hue=labels)
 
 
 @pytest.mark.walk
