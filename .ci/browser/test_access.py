@@ -42,8 +42,6 @@ def test_the_keyboard_is_enough(arrive):
     page.keyboard.press("ArrowRight")
     expect(page.get_by_label("Kernel PCA")).to_be_checked()
     tab_to(page, page.get_by_label("Width σ"))
-    page.keyboard.press("ArrowLeft")
-    expect(page.locator("#sigma-is")).to_contain_text("0.98 times")
     expect(page.locator("#run")).to_be_enabled()
     tab_to(page, page.locator("#run"))
     page.keyboard.press("Enter")
