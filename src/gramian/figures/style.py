@@ -26,7 +26,6 @@ from PIL import Image
 from gramian.core.checks import shown
 from gramian.core.records import FloatArray
 from gramian.errors import ParameterError
-from gramian.figures import style
 
 WIDTH, HEIGHT = 120.0, 90.0  # millimetres by default
 INCH = 25.4
@@ -403,7 +402,7 @@ class Drawn:
 
 def _small(tag: str) -> str:
     """Return a tag with attributes for its style, and numbers of two digits after the point."""
-    tag = STYLE.sub(lambda style: _attributes(style[1]), tag).replace("xlink:href", "href")
+    tag = STYLE.sub(lambda looks: _attributes(looks[1]), tag).replace("xlink:href", "href")
     if "base64" in tag:
         return tag
     tag = NUMBER.sub(r"\1\2", TURNED.sub("", tag))
@@ -415,13 +414,13 @@ def _attributes(looks: str) -> str:
     if looks == "fill: #ffffff":  # a background
         return ' fill="none"'
     pairs = (look.split(": ") for look in looks.split("; ") if look and not look.startswith("font-family"))
-    return "".join(f' {key}="{style.of_page(value)}"' for key, value in pairs)
+    return "".join(f' {key}="{of_page(value)}"' for key, value in pairs)
 
 
 def content(draw: Callable[[], Any], kind: str, width: float | None = None) -> bytes:
     """Return a figure as a file of this kind, so many millimetres wide."""
-    with style.canvas(width):
-        return style.encoded(draw(), kind)
+    with canvas(width):
+        return encoded(draw(), kind)
 
 
 def drawn(draw: Callable[[], Any], name: str, width: float | None = None, kind: str = "svg") -> Drawn:
@@ -429,13 +428,13 @@ def drawn(draw: Callable[[], Any], name: str, width: float | None = None, kind: 
 
     Its name makes its ids differ from those of other figures of a page.
     """
-    with style.canvas(width):
+    with canvas(width):
         axes = draw()
         figure = next(np.asarray(axes, dtype=object).flat).figure
         if title := figure.get_suptitle():
             figure.suptitle("").set_in_layout(False)
-        file = style.encoded(axes, kind, dpi=DPI if kind == "svg" else None, salt=name)
-    return Drawn(file, title, style.caption(axes))
+        file = encoded(axes, kind, dpi=DPI if kind == "svg" else None, salt=name)
+    return Drawn(file, title, caption(axes))
 
 
 def in_page(draw: Callable[[], Any], width: float, name: str) -> dict[str, Any]:

@@ -135,7 +135,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
     preimage : {"auto", "fixed-point", "ridge"}, default="auto"
         How ``inverse_transform`` and ``denoise`` find rows: "fixed-point" is the iteration of Mika et al.,
         for rbf, rq, and matern with nu=1.5 or 2.5; "ridge" is a map learned by ridge regression, for any
-        kernel. "auto" uses the first that applies; the linear kernel needs none of them and is exact.
+        kernel, in which all fitted rows count alike.
+        "auto" uses the first that applies; the linear kernel needs none of them and is exact.
 
     Attributes
     ----------
