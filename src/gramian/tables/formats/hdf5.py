@@ -224,7 +224,7 @@ def lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
         return stored_dataset(path, X, limit, source=f"{name}::X")
     need = ENTRY * member(X, "data").shape[0]
     if need > limit:
-        why = f"{name}::X is a sparse matrix of {amount(need)}, and {amount(limit)} of memory may be used."
+        why = f"{name}::X, a sparse matrix, needs {amount(need)}, and {amount(limit)} of memory may be used."
         raise MemoryLimitError(why, "Write fewer genes or cells, or raise memory_limit.")
     return _sparse(X).tocsr()
 
