@@ -17,8 +17,7 @@ from gramian.answers.departure import Departure
 from gramian.answers.diagnose import diagnosis_of
 from gramian.report.headline import headline
 from gramian.statistics.causes import causes_of
-from gramian.statistics.clusters import Parted
-from gramian.statistics.separation import CHANCE, separation_of
+from gramian.statistics.groups import CHANCE, Parted, separation_of
 from gramian.tables.table import Table
 
 TABLES = Path(__file__).parents[1].parent / "shared" / "data" / "roles" / "tables"

@@ -11,7 +11,7 @@ from gramian.app.server.tasks import example
 from gramian.faces import FaceSpace, read_faces
 from gramian.figures.images import grey, grey_range, signed
 from gramian.figures.style import COLOURS
-from gramian.statistics.separation import separation_of
+from gramian.statistics.groups import separation_of
 
 PAGE = Path(__file__).parents[1] / "src" / "gramian" / "app" / "page"
 WIDTH, HEIGHT, EDGE = 250, 140, 22

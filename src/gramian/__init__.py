@@ -13,7 +13,7 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gramian.core import drawing
+from gramian.core import notebook
 from gramian.core.version import __version__ as __version__
 
 if TYPE_CHECKING:  # a name that is imported as itself is public
@@ -75,7 +75,7 @@ _HOMES = {
 }
 
 # Models have methods that draw, and import no figures.
-drawing.figures = lambda: import_module("gramian.figures")
+notebook.figures = lambda: import_module("gramian.figures")
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and would believe that every name is here
     __all__ = sorted([*_MODULES, *_HOMES, "__version__"])

@@ -23,7 +23,7 @@ from gramian.figures.style import sampled_rows
 from gramian.models.inputs import expected_columns
 from gramian.statistics.associations import curve, mean_ellipse, normal_ellipse, not_normal
 from gramian.statistics.components import feature_names_of
-from gramian.statistics.separation import separation_of
+from gramian.statistics.groups import separation_of
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.tables.scan import Scan
 from gramian.tables.table import Table

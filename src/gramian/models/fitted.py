@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.core import drawing
+from gramian.core import notebook
 from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.core.checks import counted
-from gramian.core.notebook import Section
 from gramian.core.records import Certificate, Components, DirectionBounds, RealArray
 from gramian.engine.certificates import orthogonality_loss
 from gramian.engine.solving import Account, Solution
@@ -259,7 +258,7 @@ class Drawn:
         MissingExtraError
             Without matplotlib; the message is the command that installs it.
         """
-        return drawing.figures().scores(self, X, **options)
+        return notebook.figures().scores(self, X, **options)
 
 
 # ---------------------------------------------------------- in notebooks
@@ -312,5 +311,8 @@ def summary(model: Any) -> str:
         lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
     lines += map(html.escape, filter(None, [sampling_note(model)]))
     records = (model.plan_, model.certificate_)
-    lines += [Section(str(record).partition("\n")[0], tuple(record._notebook())).html() for record in records]
+    lines += [
+        notebook.Section(str(record).partition("\n")[0], tuple(record._notebook())).html()
+        for record in records
+    ]
     return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

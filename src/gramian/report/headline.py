@@ -18,9 +18,8 @@ from gramian.errors import shortened
 from gramian.report.facts import where_text
 from gramian.report.sentences import quoted
 from gramian.statistics.associations import LEVEL, associated
-from gramian.statistics.clusters import Parted, parted
 from gramian.statistics.components import component_names, feature_names_of, shares_of
-from gramian.statistics.separation import CHANCE, COMPONENTS, Separation, separation_of
+from gramian.statistics.groups import CHANCE, COMPONENTS, Parted, Separation, parted, separation_of
 from gramian.statistics.units import column_axis
 from gramian.tables.labels import as_array, label_texts
 from gramian.tables.table import Table

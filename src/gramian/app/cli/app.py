@@ -54,7 +54,7 @@ def _command(name: str) -> Any:
 def _verb(name: str) -> Verb:
     if name not in OTHERS:
         return verb(name)
-    return Verb(name, getattr(import_module(f"gramian.app.cli.{name}"), name))
+    return Verb(name, getattr(import_module("gramian.app.cli.others"), name))
 
 
 def _group(name: str) -> Any:
