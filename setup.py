@@ -26,7 +26,7 @@ if __name__ == "__main__":
     from setuptools import setup
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    module = (ROOT / "src/gramian/core/version.py").read_text(encoding="utf-8")
+    module = (ROOT / "src/gramian/core/package.py").read_text(encoding="utf-8")
     version = re.search(r'"(.+)"$', module.strip())
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     setup(

@@ -60,7 +60,7 @@ def test_a_release_is_dated_and_the_next_version_opened(tmp_path):
         "CITATION.cff",
         "pyproject.toml",
         "packaging/conda/meta.yaml",
-        "src/gramian/core/version.py",
+        "src/gramian/core/package.py",
     )
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def test_a_release_is_dated_and_the_next_version_opened(tmp_path):
     after = {name: (tmp_path / name).read_text(encoding="utf-8") for name in names}
     opened = ["## 9.8.7 (unreleased)", *dated]
     assert [line for line in after["CHANGELOG.md"].splitlines() if line.startswith("## ")] == opened
-    assert '__version__ = "9.8.7"\n' in after["src/gramian/core/version.py"]
+    assert '__version__ = "9.8.7"\n' in after["src/gramian/core/package.py"]
     assert "\nversion: 9.8.7\n" in after["CITATION.cff"]
     assert after["packaging/conda/meta.yaml"].count('{% set version = "9.8.7" %}') == 1
 

@@ -28,7 +28,7 @@ def replaced(path: Path, *changes: tuple[str, str]) -> None:
 
 def main(root: Path, date: str, following: str | None = None) -> None:
     """Write version, date and address into the files below ``root``."""
-    module = root / "src" / "gramian" / "core/version.py"
+    module = root / "src" / "gramian" / "core/package.py"
     if following:
         replaced(module, (r"^__version__ = .*$", f'__version__ = "{following}"'))
         replaced(root / "CHANGELOG.md", (r"^(?=## )", f"## {following} (unreleased)\n\n"))

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from gramian.core.version import __version__
+from gramian.core.package import __version__
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.core import checks, version
+from gramian.core import checks, package
 from gramian.core.arrays import as_float64
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError, needs
@@ -94,7 +94,7 @@ def to_onnx(model: Any) -> Any:
     columns = list(names_of(model) or ())
     properties = {"columns": columns, "components": components}
     texts = {key: json.dumps(value) for key, value in properties.items()}
-    helper.set_model_props(proto, {"gramian": version.__version__, **texts})
+    helper.set_model_props(proto, {"gramian": package.__version__, **texts})
     return proto
 
 

@@ -15,8 +15,8 @@ from scipy import stats
 from gramian.core import checks
 from gramian.core.arrays import as_float64, is_dask, memory_limit_bytes
 from gramian.core.checks import check_choice, check_integer, counted, listed
+from gramian.core.package import __version__
 from gramian.core.records import FloatArray
-from gramian.core.version import __version__
 from gramian.errors import DataError, InputTypeError, MissingValuesError, ParameterError, needs
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.normal_model import NormalModel

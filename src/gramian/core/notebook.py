@@ -1,10 +1,10 @@
-"""How results look: sentences, tables, sections and figures, as text and as HTML; reports have them too."""
+"""How results look: sentences, tables and sections, as text and as HTML; reports have the same ones."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -12,8 +12,6 @@ from typing import Any
 from gramian.core.checks import number, shown
 
 MOST_LINES, MOST_ROWS = 30, 60  # of a table of text, of HTML; results have methods that return all rows
-# Returns the package of figures, which models do not import: `gramian`, which knows both, sets it.
-figures: Callable[[], Any]
 
 
 @dataclass(frozen=True)

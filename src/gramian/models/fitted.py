@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.core import notebook
+from gramian.core import package
 from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.core.checks import counted
+from gramian.core.notebook import Section
 from gramian.core.records import Certificate, Components, DirectionBounds, RealArray
 from gramian.engine.certificates import orthogonality_loss
 from gramian.engine.solving import Account, Solution
@@ -258,7 +259,7 @@ class Drawn:
         MissingExtraError
             Without matplotlib; the message is the command that installs it.
         """
-        return notebook.figures().scores(self, X, **options)
+        return package.figures().scores(self, X, **options)
 
 
 # ---------------------------------------------------------- in notebooks
@@ -311,8 +312,5 @@ def summary(model: Any) -> str:
         lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
     lines += map(html.escape, filter(None, [sampling_note(model)]))
     records = (model.plan_, model.certificate_)
-    lines += [
-        notebook.Section(str(record).partition("\n")[0], tuple(record._notebook())).html()
-        for record in records
-    ]
+    lines += [Section(str(record).partition("\n")[0], tuple(record._notebook())).html() for record in records]
     return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

@@ -34,8 +34,8 @@ from scipy import sparse
 
 from gramian.core.arrays import to_numpy
 from gramian.core.atomic import as_path, atomic_write
+from gramian.core.package import __version__
 from gramian.core.records import OPTIONAL, POSITIVE, FloatArray
-from gramian.core.version import __version__
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError, reason, shortened
 
 M = TypeVar("M")

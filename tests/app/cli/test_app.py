@@ -5,7 +5,7 @@ import sys
 import typer
 
 from gramian.app.cli.app import app
-from gramian.core.version import __version__
+from gramian.core.package import __version__
 
 COMMANDS = (
     "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "monitor", "plot", "report", "info",

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from gramian.core.version import __version__
+from gramian.core.package import __version__
 from gramian.errors import MissingExtraError
 
 __all__ = ["main"]

@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 from gramian.app.cli.command import Group, application, command_of, help_alone
 from gramian.app.verb import Verb
 from gramian.app.verbs import GROUPS, VERBS, verb
-from gramian.core.version import __version__
+from gramian.core.package import __version__
 
 # Commands that are no verbs, and what they need.
 OTHERS = {"serve": "gramian.app", "demo": "gramian.models.pca"}

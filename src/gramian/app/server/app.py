@@ -28,7 +28,7 @@ from gramian.app.server.pages import page, pages
 from gramian.app.server.routes import api, sends_body
 from gramian.app.server.state import LOG, Item, Limits, State, given_item, store_folder, summary
 from gramian.core.checks import amount, counted
-from gramian.core.version import __version__
+from gramian.core.package import __version__
 from gramian.errors import FULL, ParameterError, reason
 
 SHORTEST_TOKEN = 16  # characters

@@ -16,7 +16,7 @@ from gramian.app.server.fields import ID, KINDS, PageQuery, Reading, Refusal
 from gramian.app.server.routes import Server
 from gramian.app.server.state import Item, State
 from gramian.core.checks import amount, counted, number
-from gramian.core.version import __version__
+from gramian.core.package import __version__
 
 MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
 READ_FIRST = ("na_values", "slips", "answers", "pivot")  # proposals by which the file is read

@@ -20,7 +20,7 @@ from gramian.app.server.fields import ID, KINDS, DataQuery, Kinds, Reading, Refu
 from gramian.app.server.state import Item, Job, State
 from gramian.app.verb import Verb
 from gramian.app.verbs.show import LOOKS
-from gramian.core.version import __version__
+from gramian.core.package import __version__
 
 STATUSES = (400, 401, 403, 404, 413, 415, 422, 429, 501, 507)
 ERROR = {"description": "error", "content": {"application/json": {"schema": {"type": "object"}}}}

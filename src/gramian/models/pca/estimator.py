@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.core import arrays, checks, notebook, records
+from gramian.core import arrays, checks, package, records
 from gramian.core.progress import shows_progress
 from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind, Plan, RealArray
 from gramian.engine import routes
@@ -525,7 +525,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         matplotlib.axes.Axes
             As of :meth:`plot`, which names the error too.
         """
-        return notebook.figures().biplot(self, X, **options)
+        return package.figures().biplot(self, X, **options)
 
     # ------------------------------------------------------------ transform
 
