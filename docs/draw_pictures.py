@@ -153,7 +153,7 @@ def draw_digits(ax: Any, method: Callable[[Any], Any]) -> None:
 def digits_maps() -> Any:
     """Return the maps of the three methods side by side."""
     methods = {"kernel PCA": kernel_pca, "t-SNE": tsne, "UMAP": umap}
-    axes = style.subplots(1, 3, height_mm=60)
+    axes = style.subplots(1, 3, height_mm=60)[0]
     for ax, (name, method) in zip(axes, methods.items(), strict=True):
         draw_digits(ax, method)
         ax.set_title(name)

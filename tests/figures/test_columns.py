@@ -1,5 +1,8 @@
 """Loadings, biplot and correlation circle."""
 
+import itertools
+
+import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.quiver import Quiver
@@ -46,8 +49,19 @@ def test_bars_are_sorted_and_signed(pca):
     ax = figures.loadings(pca, [2], color="black")
     assert ax.get_title(loc="left").startswith("PC2")
     assert {bar.get_facecolor() for bar in ax.patches} == {(0, 0, 0, 1)}
+    assert figures.loadings(pca, [1], ax=ax) is ax
     with pytest.raises(ParameterError, match="ax must be 2 matplotlib Axes"):
         figures.loadings(pca, ax=ax)
+
+
+def test_names_of_few_bars_have_room(pca):
+    for mine in ({}, {"font.size": 14}):
+        with mpl.rc_context(mine):
+            axes = figures.loadings(pca)
+        axes[0].figure.draw_without_rendering()
+        for ax in axes:
+            boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+            assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
 
 
 def test_loadings_are_lines_over_columns_that_are_an_axis_and_bars_of_others():

@@ -316,6 +316,24 @@ def test_row_names_are_those_of_a_column_or_of_nobody(X):
     assert [text for text, _ in boxes_of(labels)] == ["this"]
 
 
+def test_of_more_rows_the_outermost_have_names():
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    X[[3, 70]] = [9, 0, 0], [-9, 1, 0]
+    frame = pd.DataFrame(X, index=[f"town {i}" for i in range(90)])
+    model = PCA(2).fit(frame)
+    data = figures.scores_data(model, frame)
+    named = {name for name in data.labels if name}
+    assert {"town 3", "town 70"} <= named
+    assert 4 <= len(named) <= 16
+    assert "Names: the outermost rows." in data.notes
+    assert data.columns["name"] == list(frame.index)
+    assert len(figures.scores_data(model, frame, labels=list(frame.index)).notes) == len(data.notes) - 1
+    numbered = frame.set_axis(range(7, 97))
+    long = pd.DataFrame(np.tile(X, (3, 1)), index=[f"cell {i}" for i in range(270)])
+    for rows, options in ((numbered, {}), (long, {}), (frame, {"labels": False}), (frame, {"components": 1})):
+        assert not any(figures.scores_data(model, rows, **options).labels)
+
+
 def test_metadata_are_drawn_as_a_heat_map(pca, X):
     described = gramian.describe(pca, X, {"side": X[:, 0] > 100, "noise": np.arange(20) % 7 + 0.5})
     data = figures.metadata_data(described)
@@ -323,6 +341,9 @@ def test_metadata_are_drawn_as_a_heat_map(pca, X):
     np.testing.assert_allclose(data.columns["r2"][:3], [described.weighted_r2[0], *described.r2[0]])
     assert len(data.columns["r2"]) == 6
     ax = figures.metadata(described)
+    with plt.style.context("ggplot"):
+        lines = figures.metadata(described).get_xgridlines()
+        assert not any(line.get_visible() for line in lines)  # across the numbers
     cells = [text.get_text() for text in ax.texts]
     assert cells[1].endswith("*") == (described.p_adjusted[0, 0] < 0.05)
     assert [text.get_text() for text in ax.get_yticklabels()] == list(described.variables)

@@ -52,6 +52,8 @@ def test_defaults_yield_to_rcparams_and_change_nothing(pca, X):
         assert ax.xaxis.label.get_size() == 14
         assert ax.spines["left"].get_edgecolor() == (1, 0, 0, 1)
         assert {one.get_size() for one in ax.get_xticklabels()} == {13}
+    with mpl.rc_context({"font.size": 16}):
+        assert figures.scores(pca, X, hue=["a", "b"] * 10).get_legend().get_texts()[0].get_size() == 14
     with plt.style.context("dark_background"):
         ax = pca.biplot(X, labels=["a"] * 20)
         ax.figure.draw_without_rendering()

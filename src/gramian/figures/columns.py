@@ -30,7 +30,11 @@ from gramian.statistics.units import column_axis
 KINDS = ("auto", "bars", "lines")
 MOST_BARS, MOST_VARIABLES = 20, 40
 FIRST = 3  # components drawn by default
-PANEL, BAR = 26.0, 3.3  # millimetres of a panel of bars, at least, and of a bar
+PANEL, BAR, AROUND = (
+    26.0,
+    0.47,
+    2.0,
+)  # millimetres of a panel, at least; of a bar and its panel for each point
 REACH = 1.15  # from the centre of a correlation circle to the edges
 # Of five kinds of lines and eight colours no two of 40 lines have the same.
 LINES = cycler(color=style.COLOURS * 5) + cycler(linestyle=["-", "--", ":", "-.", (0, (6, 1))] * 8)
@@ -217,7 +221,8 @@ def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
     side = width_of(data.columns["column"], "ytick.labelsize") + 3
     across = max(1, min(count, FIRST, int(style.width_mm() // (side + PANEL)))) if ax is None else count
     rows = -(-count // across)
-    axes = style.subplots(rows, across, ax=ax, height_mm=rows * (BAR * most + 12), squeeze=False).ravel()
+    tall = BAR * style.size("ytick.labelsize") * most + AROUND * style.size("axes.titlesize")
+    axes = style.subplots(rows, across, ax=ax, height_mm=rows * tall).ravel()
     for spare in axes[count:]:
         spare.set_visible(False)
     edges = style.limits(data.columns["loading"], zero=True, margin=0.04)

@@ -119,6 +119,7 @@ def heat_map(
     named_rows(ax, rows)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.spines[:].set_visible(False)
+    ax.grid(False)  # of a style sheet
     style.colour_bar(ax, drawn, unit)
     if columns:
         room = style.width_mm() - width_of(rows, "ytick.labelsize") - 16

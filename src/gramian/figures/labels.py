@@ -150,12 +150,16 @@ class Labels(Artist):  # type: ignore[misc]
 
 def _order(points: FloatArray, frame: Any, kind: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Return the order in which labels are placed, and which of the points are outermost."""
-    extreme = np.zeros(len(points), dtype=bool)
     if kind != "points" or not len(points):
-        return np.arange(len(points)), extreme
-    away = (np.nan_to_num(points) - np.nanmean(points, axis=0)) / np.maximum(frame[2:], 1)
-    extreme[np.argmax(away @ AROUND.T, axis=0)] = True
+        return np.arange(len(points)), np.zeros(len(points), dtype=bool)
+    away, extreme = outermost(points, np.maximum(frame[2:], 1))
     return np.lexsort([-np.hypot(*away.T), ~extreme]), extreme
+
+
+def outermost(points: FloatArray, unit: Any) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Return how far points are from their mean, in units, and which are the outermost in a direction."""
+    away = (np.nan_to_num(points) - np.nanmean(points, axis=0)) / unit
+    return away, np.isin(np.arange(len(away)), np.argmax(away @ AROUND.T, axis=0))
 
 
 def _candidates(half: Any, scale: float, away: Any, far: bool, over: bool) -> tuple[FloatArray, FloatArray]:

@@ -222,7 +222,8 @@ def _texts(data: ScoresData, edges: Any, size: Sequence[int]) -> list[dict[str, 
     """Return the names of many groups, or of a few rows."""
     if data.hue.is_many:
         return names(data.medians(), data.hue.classes, edges, size)
-    return names(data.values, data.labels, edges, size, color=SOFT)
+    named = [row for row, name in enumerate(data.labels) if name]
+    return names(data.values[named], [data.labels[row] for row in named], edges, size, color=SOFT)
 
 
 def names(points: Any, texts: Sequence[str], edges: Any, size: Any, **look: Any) -> list[dict[str, Any]]:

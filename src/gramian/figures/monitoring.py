@@ -82,7 +82,7 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
     x = data.columns.get("time", data.columns["position"])
     alarms = np.asarray(data.columns["alarm"] != "", dtype=bool)
     names = [name for name in ("T2", "SPE") if name in data.columns]
-    axes = style.subplots(len(names), ax=ax, sharex=True, squeeze=False)
+    axes = style.subplots(len(names), ax=ax, sharex=True)
     for panel, name in zip(axes.flat, names, strict=True):
         y, limits = data.columns[name], data.columns[f"{name} limit"]
         panel.plot(x, y, color=style.BLUE, lw=0.4, alpha=0.5, rasterized=len(x) > style.RASTER)

@@ -147,7 +147,7 @@ def _panels(titles: Sequence[Any], ax: Any, space: int, more: int = 0, **options
     every = [title for row in titles for title in [*row, *[None] * (-len(row) % across)]]
     down, side = len(every) // across, style.width_mm() / across
     options["height_mm"] = down * (side + space) + more
-    axes = style.subplots(down, across, ax=ax, squeeze=False, **options)
+    axes = style.subplots(down, across, ax=ax, **options)
     for panel, title in zip(axes.flat, every, strict=True):
         panel.set_visible(title is not None)
         panel.set_box_aspect(1)

@@ -17,7 +17,7 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.figures.drawing import Data, figure
-from gramian.figures.labels import Arrows, Labels
+from gramian.figures.labels import Arrows, Labels, outermost
 from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_hue
 from gramian.figures.style import sampled_rows
 from gramian.models.inputs import expected_columns
@@ -28,7 +28,7 @@ from gramian.tables.labels import as_array, declared_levels, has_label, in_order
 from gramian.tables.scan import Scan
 from gramian.tables.table import Table
 
-NAMED = 60  # rows up to which points are labelled
+NAMED, MOST_NAMED = 60, 250  # rows up to which points are labelled, and the outermost ones
 MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
 MOST_GROUPS = len(style.COLOURS)  # with a colour and a marker each; of more, the names stand in the figure
 USUAL = 0.95  # probability of an ellipse
@@ -214,11 +214,14 @@ def scores_data(
     if names is not None:
         _check_length("labels", names, n)
         names = tuple("" if name is None else str(name) for name in names)
-    is_labelled = names is not None and (labels is not None or (n <= NAMED and not groups.is_many))
+    written = names or ()
+    if labels is None and (n > NAMED or groups.is_many):
+        written = () if groups.is_many or single else _outermost(values, written)
     lines, sentences = _ellipses(values, groups) if ellipses and not single else ([], [])
     drawn = sampled_rows(n)
     few = f"A random sample of {len(drawn):,} of {n:,} rows (seed 0)."
     notes = [few if len(drawn) < n else f"{counted(n, 'row')}."]
+    notes += ["Names: the outermost rows."] if "" in written and labels is None else []
     if groups.is_scale and (without := int(np.isnan(groups.values).sum())):
         notes.append(f"{counted(without, 'row')} without {groups.title or 'a value'} not drawn.")
     components = tuple(f"PC{index + 1}" for index in indices)
@@ -230,7 +233,7 @@ def scores_data(
     looks = {"group": groups.values, "style": markers.values}
     columns |= {name: column[drawn].tolist() for name, column in looks.items() if column is not None}
     title = _separation(values[:, : len(indices)], components, groups)
-    about = values, components, (names or ()) if is_labelled else (), groups, markers, tuple(lines), drawn
+    about = values, components, written, groups, markers, tuple(lines), drawn
     return ScoresData(columns, notes + sentences, *about, title=title, x=x, y=y)
 
 
@@ -256,7 +259,7 @@ def scores(data: ScoresData, ax: Any, **scatter: Any) -> Any:
         Labels that set the marker, in place of those that set the colour; at most eight classes.
     labels : sequence of n_samples, str or False, optional
         Names of rows ("" for none), or the name of a column of them; by default the row names of ``X`` for up
-        to 60 rows. They are written where they do not overlap.
+        to 60 rows, and of the outermost of up to 250. They are written where they do not overlap.
     ellipses : bool, default=True
         Whether to draw the normal ellipse of each class, of probability 0.95, and the confidence ellipse of
         its mean (thick): for classes that spread like a normal distribution, unless one component is a curve
@@ -392,6 +395,14 @@ def _mapped(model: Any, X: Any) -> Any:
     if vectors is not None:
         return as_float64(vectors) * np.sqrt(as_float64(model.eigenvalues_))
     raise DataError("The model does not contain its training rows.", "Pass them: scores(model, X).")
+
+
+def _outermost(values: FloatArray, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the outermost of some hundred rows, "" of the others; numbers are no names."""
+    if not NAMED < len(names) <= MOST_NAMED or not any(map(str.isalpha, "".join(names))):
+        return ()
+    _, extreme = outermost(values, np.maximum(np.ptp(values, axis=0), np.finfo(np.float64).tiny))
+    return tuple(name if shown else "" for name, shown in zip(names, extreme, strict=True))
 
 
 def _check_length(name: str, values: Any, n: int) -> None:

@@ -49,7 +49,7 @@ def draw(data: Sheet, ax: Any, **imshow: Any) -> Any:
     across = data.across or beside(count, max(1, most))
     down, cell = math.ceil(count / across), room / across
     tall = down * (min(cell, LARGEST) * height / width + CAPTION)
-    axes = style.subplots(down, across, ax=ax, height_mm=tall, squeeze=False)
+    axes = style.subplots(down, across, ax=ax, height_mm=tall)
     letters = {"fontsize": min(7.0, 5.0 * cell / max(map(len, captions))), "pad": 2, "loc": "left"}
     for panel in axes.flat:
         panel.set_axis_off()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gramian.answers.stability import Stability
 
 MOST_BARS, MOST_LABELLED = 40, 12
-RULE = 3.9  # millimetres, the height of a rule
+RULE = 0.56  # millimetres, the height of a rule for each point of its letters
 MARKED = 95  # % of the variance, whose number of components is shown
 
 
@@ -110,20 +110,20 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     'share of variance (%)'
     """
     x, _, share, cumulative, kept = data.columns.values()
-    many, above = len(x) > MOST_BARS, RULE * len(data.rules)
+    many, above = len(x) > MOST_BARS, RULE * style.size("ytick.labelsize") * len(data.rules)
     ax = style.subplots(ax=ax, height_mm=0.7 * style.width_mm() + above)
     for name, mask, colour in (("kept", kept, style.BLUE), ("left out", ~kept, style.LEFT_OUT)):
         if mask.any() and not many:
             drawn = ax.bar(x[mask], share[mask], **{"color": colour, "label": name} | bar)
             if len(x) <= MOST_LABELLED:
-                for text in ax.bar_label(drawn, fmt="%.1f", padding=3, fontsize="small"):
-                    text.set_ha("right")  # beside the line
+                texts = ax.bar_label(drawn, fmt="%.1f", padding=3, fontsize="small")
+                texts[0].set_ha("right" if name == "kept" else "center")  # beside the line
     if many:
         ax.plot(x, share, **{"color": style.BLUE, "label": "share"} | bar)
         ax.set(xscale="log", xlim=(0.9, x[-1]))
         _plain_log(ax.xaxis)
     else:
-        ax.set_xlim(0.4 - any(choice.number == 0 for choice in data.rules), len(x) + 0.6)
+        ax.set_xlim(0.2 - any(choice.number == 0 for choice in data.rules), len(x) + 0.6)
         whole(ax.xaxis)
     look = {"ls": "-."} if many else {"marker": "o", "ms": 3}
     ax.plot(x, cumulative, color=style.VERMILION, label="cumulative", **look)
@@ -133,16 +133,16 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     ax.set_ylim(0, 103)
     ax.legend(loc="center right")
     if data.rules:
-        _draw_rules(ax, data.rules)
+        _draw_rules(ax, data.rules, above)
     return ax
 
 
-def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
+def _draw_rules(ax: Any, rules: Sequence[ComponentChoice], tall: float) -> None:
     """Draw the number of each rule in a panel above the axes."""
 
     def place_of(_: Any, __: Any) -> Bbox:
         box, millimetre = ax.get_position(original=False), 1 / style.INCH / ax.get_figure().get_figheight()
-        return Bbox.from_bounds(box.x0, box.y1 + millimetre, box.width, RULE * len(rules) * millimetre)
+        return Bbox.from_bounds(box.x0, box.y1 + millimetre, box.width, tall * millimetre)
 
     start, last = ax.get_xlim()
     above = ax.inset_axes([0, 1, 1, 1], sharex=ax)

@@ -96,6 +96,9 @@ def defaults(**more: Any) -> Iterator[None]:
         unchanged = {name: value for name, value in DEFAULTS.items() if _is_unchanged(name)}
         if not (_is_unchanged("axes.facecolor") and _is_unchanged("text.color")):  # a style with its own ink
             unchanged = {name: value for name, value in unchanged.items() if not name.endswith("color")}
+        larger = 1 if "font.size" in unchanged else mpl.rcParams["font.size"] / DEFAULTS["font.size"]
+        sizes = (name for name in unchanged if name.endswith(("titlesize", "labelsize", "fontsize")))
+        unchanged |= {name: larger * unchanged[name] for name in sizes}
         with mpl.rc_context(unchanged | more):
             yield
 
@@ -111,14 +114,14 @@ def width_mm() -> float:
 
 
 def subplots(
-    rows: int = 1, cols: int = 1, *, ax: Any = None, height_mm: float | None = None, **more: Any
+    rows: int = 0, cols: int = 1, *, ax: Any = None, height_mm: float | None = None, **more: Any
 ) -> Any:
     """Return the axes to draw into: those of the user, or of a new figure.
 
     Parameters
     ----------
     rows, cols : int
-        Their numbers; one is no array, several are an array of shape (rows, cols).
+        Of an array of axes; 0 rows are one, which is no array.
     ax : Axes or array of them, optional
         Those of the user.
     height_mm : float, optional
@@ -132,12 +135,13 @@ def subplots(
     ParameterError
         If there are not enough axes.
     """
+    count = max(rows, 1) * cols
     if ax is not None:
         axes = np.atleast_1d(np.asarray(ax, dtype=object))
-        if axes.size != rows * cols or not all(isinstance(panel, Axes) for panel in axes.flat):
-            many = "one matplotlib Axes" if rows * cols == 1 else f"{rows * cols} matplotlib Axes"
+        if axes.size != count or not all(isinstance(panel, Axes) for panel in axes.flat):
+            many = f"{'one' if count == 1 else count} matplotlib Axes"
             raise ParameterError("ax", allowed=f"must be {many}", hint="Leave it out for a new figure.")
-        return axes.item() if rows * cols == 1 else axes.reshape(rows, cols)
+        return axes.reshape(rows, cols) if rows else axes.item()
     width, height = _canvas.get() or (None, None)
     across, up = mpl.rcParams["figure.figsize"]
     if width is not None or (across, up) == DEFAULTS["figure.figsize"]:
@@ -151,13 +155,13 @@ def subplots(
     else:
         figure = Figure(**options)
     _own.add(figure)
-    result = figure.subplots(rows, cols, **more)
-    for panel in np.atleast_1d(result).flat:  # ticks are made when they are drawn, with rcParams of then
+    result = figure.subplots(max(rows, 1), cols, squeeze=False, **more)
+    for panel in result.flat:  # ticks are made when they are drawn, with rcParams of then
         for side, axis in (("x", panel.xaxis), ("y", panel.yaxis)):
             panel.tick_params(side, labelsize=mpl.rcParams[f"{side}tick.labelsize"])
             axis.get_major_ticks(1)
             axis.get_minor_ticks(1)
-    return result
+    return result if rows else result.item()
 
 
 def of_page(colour: str) -> str:
