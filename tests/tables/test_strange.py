@@ -392,6 +392,8 @@ def test_a_header_that_is_asked_for():
     for header in (9, 2):
         with pytest.raises(ParameterError, match=r"of standard input is empty or does not exist\. Count"):
             read_text("x,y\n\n1,2\n", header=header)
+    with pytest.raises(DataError, match="line 2: 3 fields where 1 are expected"):
+        read_text("2020\na,b,c\n1,2,3\n4,5,6\n", header=1)
     for wrong in (-1, 1.5):
         with pytest.raises(ParameterError, match=r"must be a whole number of at least 0\."):
             read_text(text, header=wrong)

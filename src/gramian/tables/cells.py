@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 # ---------------------------------------------------------------- missing values
 
@@ -36,31 +37,35 @@ CODE = r"[+-]?0\d.*|\+.*|[+-]?\d{16,}|\d+[eE]\d+"  # digits that are no number
 _CURRENCY = r"(?:US|CA|AU?|C|NZ|HK)?\$|[€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK"
 _BLANK = "[ \u00a0\u2009\u202f]"
 GROUP = "[ \u00a0\u2009\u202f'\u2019]"  # between thousands, and nothing else
-_DIGITS = (
-    rf"[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+(?:[.,]\d*)?|\d[\d.,]*(?:[eE][+-]?\d+)?|[.,]\d+(?:[eE][+-]?\d+)?"
-)
+_GROUPED = rf"[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+(?:[.,]\d*)?"
+_DIGITS = rf"{_GROUPED}|\d[\d.,]*(?:[eE][+-]?\d+)?|[.,]\d+(?:[eE][+-]?\d+)?"
 _SIGN = "[-+\u2212\u2013]"
-DRESSED = (
-    rf"^(?P<limit>[<>≤≥]=?)?{_BLANK}*(?P<before>{_CURRENCY})?{_BLANK}*(?P<open>\()?(?P<sign>{_SIGN})?{_BLANK}*"
-    rf"(?P<inside>{_CURRENCY})?{_BLANK}*(?P<minus>{_SIGN})?(?P<digits>{_DIGITS})"
-    rf"{_BLANK}*(?P<after>{_CURRENCY}|[%‰])?(?P<close>\))?$"
+_BEFORE = (
+    rf"(?P<limit>[<>≤≥]=?)?{_BLANK}*(?P<before>{_CURRENCY})?{_BLANK}*(?P<open>\()?(?P<sign>{_SIGN})?{_BLANK}*"
+    rf"(?P<inside>{_CURRENCY})?{_BLANK}*(?P<minus>{_SIGN})?"
 )
-_DRESSED, _BETWEEN_COMMAS, _ANY = map(re.compile, (DRESSED, THOUSANDS, NUMBER))
+_AFTER = rf"{_BLANK}*(?P<after>{_CURRENCY}|[%‰])?"
+DRESSED = rf"^{_BEFORE}(?P<digits>{_DIGITS}){_AFTER}(?P<close>\))?$"
 
 
-def is_number(field: str, separator: str = ";") -> bool:
-    """Say whether a field of a text with this separator can be a number.
+@lru_cache
+def number_form(separator: str) -> re.Pattern[str]:
+    """Return what matches a number, without blanks around it, in a text with this separator.
 
     Examples
     --------
-    >>> is_number("1,5", ";"), is_number("1,5", ","), is_number("1,500", ","), is_number("<$2", ",")
-    (True, False, True, True)
+    >>> fields = "1,5", "1,500", "-1,5", "<$2", "(3)", "(3"
+    >>> [[field for field in fields if number_form(separator).fullmatch(field)] for separator in ";,"]
+    [['1,5', '1,500', '-1,5', '<$2', '(3)'], ['1,500', '-1,5', '<$2', '(3)']]
     """
-    field = field.strip()
-    if (_BETWEEN_COMMAS if separator == "," else _ANY).fullmatch(field):
-        return True
-    digits = digits_of(field)
-    return digits not in ("", field) and _ANY.fullmatch(digits) is not None
+    digits = rf"(?=[\d.,])(?:{NUMBER})"
+    dressed = rf"(?!{digits}\Z){_BEFORE}(?:{_GROUPED}|{digits}){_AFTER}(?(open)\))"
+    return re.compile(f"{THOUSANDS if separator == ',' else NUMBER}|{dressed}")
+
+
+def is_number(field: str, separator: str = ";") -> bool:
+    """Say whether a field of a text with this separator can be a number."""
+    return number_form(separator).fullmatch(field.strip()) is not None
 
 
 def digits_of(text: str) -> str:
@@ -71,7 +76,10 @@ def digits_of(text: str) -> str:
     >>> [digits_of(text) for text in ("($1,065.50)", "1 516,12", "<0.5", "12 %", "12 kg", "(kg)")]
     ['1,065.50', '1516,12', '0.5', '12', '', '']
     """
-    match = _DRESSED.match(text.strip())
+    text = text.strip()
+    if text.replace(".", "", 1).isdecimal():
+        return text
+    match = re.match(DRESSED, text)
     if match is None or (match["open"] is None) != (match["close"] is None):
         return ""
     return re.sub(GROUP, "", match["digits"])
@@ -86,7 +94,11 @@ DAY = (
 )
 CLOCK = r"^\d\d:\d\d(:\d\d)?$"
 CENTURY = 69  # two digits from here on are of the 20th century, as in POSIX
-_DAY, _ISO = re.compile(DAY), re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?")
+# 1.2.24 may as well number a section.
+_DATE = re.compile(
+    r"(?:\d{4}[/.]\d\d?[/.]\d\d?|\d\d?[/-]\d\d?[/.-]\d\d(?:\d\d)?|\d\d?\.\d\d?[/.-]\d{4}|\d\d\.\d\d[/.-]\d\d)"
+    r"(?:[ T]+\d\d?:\d\d(?::\d\d)?)?|\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?"
+)
 _MOMENT = re.compile(
     r"\d{4}[-/.]\d\d?[-/.]\d\d?([ T]\d\d?:\d\d.*)?|\d\d?[-/.]\d\d?[-/.]\d{2,4}( \d\d?:.*)?"
     r"|\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[AaPp][Mm])?"
@@ -101,11 +113,24 @@ def is_date(text: str) -> bool:
     >>> [is_date(text) for text in ("31.12.2024", "12/31/24 08:30", "2024-12-31", "1.2.3", "1.5")]
     [True, True, True, False, False]
     """
-    match = _DAY.match(text.strip())
-    if match is None:
-        return _ISO.fullmatch(text.strip()) is not None
-    # 1.2.24 may as well number a section.
-    return match["sign"] != "." or len(match["last"]) == 4 or len(match["one"] + match["two"]) == 4
+    return _DATE.fullmatch(text.strip()) is not None
+
+
+def kinds(fields: Iterable[str], separator: str = ";", na_values: Iterable[str] = ()) -> list[str]:
+    """Return what each field holds: "number", which may be a date, "text", or "" for nothing.
+
+    Examples
+    --------
+    >>> kinds(("1.5", "<2", "31.12.2024", "u", "NA", "-"))
+    ['number', 'number', 'number', 'text', '', '']
+    """
+    number, missing = number_form(separator), {*MISSING_TOKENS, *na_values}
+    return [
+        "" if field in missing or NOTHING.fullmatch(field)
+        else "number" if number.fullmatch(field) or _DATE.fullmatch(field)
+        else "text"
+        for field in map(str.strip, fields)
+    ]  # fmt: skip
 
 
 def is_moment(text: str) -> bool:
@@ -122,13 +147,10 @@ _UNITS = (
     "cells|degrees|percent|kilograms?|grams?|met(?:er|re)s?|seconds?|minutes?|hours?"
 )
 _UNIT = rf"(?:[kMGTmµμunpcdh]?(?:{_PREFIXED})|{_UNITS})(?:\^?[-−]?\d|[²³⁻¹⁰])*"
-_IS_UNIT = re.compile(
-    rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:{_UNIT}|\d+\s?{_UNIT}))*"
-)
+_IS_UNIT = re.compile(rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:\d+\s?)?{_UNIT})*")
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]")
-OF_UNITS = re.compile(
-    rf"\W*(?:units?|einheit(?:en)?|unités?)\b|\W*$|{_IS_UNIT.pattern}$|[(\[].*[)\]]$", re.IGNORECASE
-)  # what begins a row of units
+# What begins a row of units.
+OF_UNITS = rf"(?i)\W*(?:units?|einheit(?:en)?|unités?)\b|\W*$|{_IS_UNIT.pattern}$|[(\[].*[)\]]$"
 
 
 def is_unit(field: str) -> bool:
@@ -200,7 +222,7 @@ def slip(text: str) -> tuple[str, str] | None:
     text, unit = _STRAY.sub("", text.strip().replace("\u2212", "-")), ""
     if (apart := _WITH_UNIT.fullmatch(text)) and is_unit(apart[3]) and (apart[2] or not apart[3].isalpha()):
         text, unit = apart[1], apart[3]
-    elif (dressed := _DRESSED.match(text)) and digits_of(text) and not dressed["limit"]:
+    elif (dressed := re.match(DRESSED, text)) and digits_of(text) and not dressed["limit"]:
         unit = dressed["before"] or dressed["inside"] or ""
         minus = dressed["open"] or dressed["sign"] or dressed["minus"] or ""
         text = ("" if minus in ("", "+") else "-") + digits_of(text)

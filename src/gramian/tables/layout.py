@@ -11,7 +11,7 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -64,11 +64,6 @@ class Line(NamedTuple):
     number: int
     end: int
     fields: tuple[str, ...]
-
-    @property
-    def filled(self) -> list[str]:
-        """What its fields hold."""
-        return [field.strip() for field in self.fields if field.strip()]
 
 
 @dataclass(frozen=True)
@@ -145,7 +140,7 @@ def detect_layout(
         text = b"\n".join(pieces).decode("utf-8", errors="replace")
         separator = _separator(text, last, reading.na_values or ())
         lines = split_lines(text, separator, last, count)
-        if text.strip() and not any(line.filled for line in lines):
+        if text.strip() and not any("".join(line.fields).strip() for line in lines):
             why = f"it begins with a field of more than {csv.field_size_limit()} characters"
             raise DataError(f"{source} has no rows: {why}.")
         return lines, separator
@@ -253,8 +248,9 @@ def _score(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[st
     if width < 2:
         return 0.0
     table = [row for row in body if len(row) == width]
-    fields = [field for row in table for field in row if not cells.is_missing(field, na_values)]
-    numbers = sum(cells.is_number(field, separator) for field in fields)
+    missing = {*cells.MISSING_TOKENS, *na_values}
+    fields = [field for field in map(str.strip, itertools.chain(*table)) if field not in missing]
+    numbers = sum(map(bool, map(cells.number_form(separator).fullmatch, fields)))
     return len(table) / len(body) * (0.05 + numbers / max(1, len(fields)))
 
 
@@ -283,8 +279,12 @@ class _Table:
     Attributes
     ----------
     lines : list of Line
+    texts : list of list of str
+        What the fields of each line hold.
     filled : list of int
         The lines that hold anything.
+    fields : list of tuple of str
+        The fields of each line, below a name for each column.
     width : int
         Number of fields of its rows.
     typed : list of int
@@ -296,15 +296,21 @@ class _Table:
     ) -> None:
         self.lines, self.separator, self.source, self.word = lines, separator, source, word
         self.reading, self.na_values = reading, reading.na_values or ()
-        self.filled = [index for index, line in enumerate(lines) if line.filled]
+        self.texts = [[*filter(None, map(str.strip, line.fields))] for line in lines]
+        self.filled = [index for index, texts in enumerate(self.texts) if texts]
         if not self.filled:
             raise DataError(f"{source} has no rows: there is no text in it.")
         rows = [lines[index].fields for index in self.filled]
-        self.width = self._ragged_width(rows) or _width(rows[1:] or rows)
-        body = [row for row in rows[(len(rows) + 1) // 3 :] if len(row) == self.width] or rows
-        step = -(-self.width // _MOST_PLACES)
-        self.places = range(0, self.width, step or 1)
-        self.typed = [index for index in self.places if self._is_typed(body, index)]
+        self.width = width = self._ragged_width(rows) or _width(rows[1:] or rows)
+        # R writes no name for the names of rows.
+        self.fields = [(*[""] * (len(line.fields) == width - 1), *line.fields) for line in lines]
+        body = [row for row in rows[(len(rows) + 1) // 3 :] if len(row) == width] or rows
+        self.places = range(0, width, -(-width // _MOST_PLACES))
+        columns = itertools.zip_longest(*[row[: width : self.places.step] for row in body], fillvalue="")
+        kinds, n = self._kinds(itertools.chain(*columns)), len(body)
+        some = [kinds[start : start + n] for start in range(0, len(kinds), n)]
+        every = zip(self.places, some, strict=False)
+        self.typed = [at for at, held in every if held.count("number") > held.count("text")]
 
     def _ragged_width(self, rows: Sequence[tuple[str, ...]]) -> int:
         """Return the width of a header at the top and of the row below it if a later row has another; else 0.
@@ -315,32 +321,17 @@ class _Table:
         odd = next((at for at, row in enumerate(rows) if len(row) != width), 0)
         if odd < 2 or width < 2 or self.filled[odd] != self.filled[odd - 1] + 1:
             return 0
-        title, first, other = ([self._kind(field) for field in rows[at]] for at in (0, 1, odd))
+        title, first, other = (self._kinds(rows[at]) for at in (0, 1, odd))
         alike = first[0] == other[0] and "number" in first and "number" in other
         return width if alike and "number" not in title else 0
 
-    def _is_typed(self, body: Sequence[Sequence[str]], index: int) -> bool:
-        kinds = [self._kind(row[index]) for row in body if index < len(row)]
-        return 2 * kinds.count("number") > sum(kind != "" for kind in kinds)
+    def _kinds(self, fields: Iterable[str]) -> list[str]:
+        return cells.kinds(fields, self.separator, self.na_values)
 
-    def _kind(self, field: str) -> str:
-        field = field.strip()
-        if cells.NOTHING.fullmatch(field) or cells.is_missing(field, self.na_values):
-            return ""
-        return "number" if cells.is_date(field) or cells.is_number(field, self.separator) else "text"
-
-    def _fields(self, index: int) -> tuple[str, ...]:
-        """Return the fields of a line; R writes no name for the names of rows."""
-        fields = self.lines[index].fields
-        return ("", *fields) if len(fields) == self.width - 1 else fields
-
-    def _counts(self, index: int) -> tuple[int, int]:
-        """Return in how many columns of numbers a line has text, and a number."""
-        fields = self._fields(index)
-        if len(fields) < self.width:
-            return 0, 0
-        kinds = [self._kind(fields[index]) for index in self.typed]
-        return kinds.count("text"), kinds.count("number")
+    def _typed_kinds(self, index: int) -> list[str]:
+        """Return what a line holds in the columns of numbers; nothing of a shorter line."""
+        fields = self.fields[index]
+        return [] if len(fields) < self.width else self._kinds(map(fields.__getitem__, self.typed))
 
     def layout(self, comments: int) -> Layout:
         """Return how the lines below comments are laid out, with what is asked for of the header."""
@@ -359,7 +350,7 @@ class _Table:
         plain = not (around or found.units or found.group) and bool(self.typed) and header is None
         units = None
         if found.units is not None:
-            units = tuple(map(cells.unit_of, (*self._fields(found.units), *[""] * n_fields)[:n_fields]))
+            units = tuple(map(cells.unit_of, (*self.fields[found.units], *[""] * n_fields)[:n_fields]))
         told = next((index for index in below if self._describes(index)), None)
         below = [index for index in below if index != told]
         notes: tuple[str, ...] = () if names else (NO_HEADER,)
@@ -376,14 +367,14 @@ class _Table:
             self.lines[first - 1].end if first else 0,
             header=0 if at is None else self.lines[at].number,
             units=units,
-            descriptions=() if told is None else tuple(field.strip() for field in self._fields(told)),
+            descriptions=() if told is None else tuple(field.strip() for field in self.fields[told]),
             notes=notes,
-            plain=plain and all(len(self._fields(index)) == n_fields for index in self.filled),
+            plain=plain and {len(self.fields[index]) for index in self.filled} == {n_fields},
         )
 
     def _describes(self, index: int) -> bool:
         """Say whether a line has texts of several words for most columns."""
-        texts = [re.fullmatch(r"[^{]\S*\s.*", field, re.DOTALL) for field in self.lines[index].filled]
+        texts = [re.fullmatch(r"[^{]\S*\s.*", field, re.DOTALL) for field in self.texts[index]]
         return 2 * sum(map(bool, texts)) > len(texts)
 
     def _requested(self, header: int) -> _Place:
@@ -397,8 +388,7 @@ class _Table:
         raise ParameterError("header", header, f": {problem}", "Count lines from 1, as an editor shows them.")
 
     def _is_row(self, index: int) -> bool:
-        line = self.lines[index]
-        return len(line.fields) == self.width and len(line.filled) >= min(2, self.width)
+        return len(self.lines[index].fields) == self.width and len(self.texts[index]) >= min(2, self.width)
 
     def _below(self, at: int) -> _Place:
         """Return the place of a table whose header is known."""
@@ -414,17 +404,16 @@ class _Table:
 
     def _goes_on(self, index: int, at: int, units: int | None) -> bool:
         """Say whether a line belongs to the header above: kinds below units, or the axis in another unit."""
-        texts, numbers = self._counts(index)
-        kinds = units is not None or (texts > 1 and all(map(_DESCRIBES.fullmatch, self.lines[index].filled)))
-        return (kinds and texts > 0 and not numbers) or self._is_other_axis(index, at)
+        found = self._typed_kinds(index)
+        texts = found.count("text")
+        kinds = units is not None or (texts > 1 and all(map(_DESCRIBES.fullmatch, self.texts[index])))
+        return (kinds and texts > 0 and "number" not in found) or self._is_other_axis(index, at)
 
     def _is_other_axis(self, index: int, at: int) -> bool:
         """Say whether a line has the numbers of a header in another unit: linear, or one over the other."""
-        if any(len(self._steps(self._fields(i))) < _AXIS for i in (at, index)):
+        if any(len(self._steps(self.fields[i])) < _AXIS for i in (index, at)):
             return False
-        values, other = (
-            np.array([float(self._fields(i)[index]) for index in self.typed]) for i in (at, index)
-        )
+        values, other = (np.array([float(self.fields[i][j]) for j in self.typed]) for i in (at, index))
         if not values.all() or not other.all():
             return False
         return any(abs(np.corrcoef(values, y)[0, 1]) > 1 - 1e-6 for y in (other, 1 / other))
@@ -440,13 +429,13 @@ class _Table:
         above = [index for index in self.filled if index < first]
         units = [index for index in above if self._is_units(index)]
         names = [index for index in above if index not in units and self._may_name(index)] or units
-        names = [index for index in names if len(self._fields(index)) == self.width] or names
+        names = [index for index in names if len(self.fields[index]) == self.width] or names
         if not names:
             rows = [*itertools.takewhile(self._is_row, reversed(above))]
             return _Place(None, rows[-1] if rows else first)
         blank = max((i for i in range(first) if i not in self.filled and i < names[-1]), default=-1)
         names = [index for index in names if index > blank]
-        at = max(names, key=lambda index: (len(set(self.lines[index].filled)), -index))
+        at = max(names, key=lambda index: (len(set(self.texts[index])), -index))
         for upper, lower in itertools.pairwise(above):
             if at in (upper, lower) and lower not in units and self._is_upper(upper, lower):
                 at = lower
@@ -454,14 +443,15 @@ class _Table:
 
     def _begins(self, index: int) -> bool:
         """Say whether a line is the first row: it has numbers where the rows below have them."""
-        texts, numbers = self._counts(index)
-        if not numbers or texts > numbers or len(self.lines[index].fields) != self.width:
+        kinds = self._typed_kinds(index)
+        numbers, is_row = kinds.count("number"), len(self.lines[index].fields) == self.width
+        if not numbers or kinds.count("text") > numbers or not is_row:
             return False
         below = [self.lines[line].fields for line in self.filled if line > index]
         fields, rows = self.lines[index].fields, [row for row in below if len(row) == self.width]
         if named := [line for line in self.filled if line < index and self._may_name(line)]:
             axis = len(self.typed) > _TITLE and self._is_axis(fields, rows)
-            axis &= all(len(self.lines[line].filled) <= _TITLE for line in named)
+            axis &= all(len(self.texts[line]) <= _TITLE for line in named)
             return not (axis or any(self._is_other_axis(index, line) for line in named))
         if not rows:
             return True
@@ -469,8 +459,8 @@ class _Table:
             cells.is_missing(row[0], self.na_values) for row in rows
         ):
             return False
-        odd = [index for index in self.typed if self._kind(fields[index]) == "text"]
-        if any(all(self._kind(row[index]) != "text" for row in rows) for index in odd):
+        odd = [at for at, kind in zip(self.typed, kinds, strict=True) if kind == "text"]
+        if any("text" not in self._kinds([row[at] for row in rows]) for at in odd):
             return False
         return not (self._is_axis(fields, rows) or self._are_shares(fields, rows))
 
@@ -490,8 +480,8 @@ class _Table:
     def _steps(self, fields: Sequence[str]) -> list[float]:
         """Return the steps between numbers that rise or fall from column to column; none if these are not."""
         try:
-            numbers = [float(fields[index]) for index in self.typed]
-        except ValueError:
+            numbers = [*map(float, map(fields.__getitem__, self.typed))]
+        except (ValueError, IndexError):  # of a line that is shorter
             return []
         steps = [late - early for early, late in itertools.pairwise(numbers)]
         return steps if steps and (min(steps) > 0 or max(steps) < 0) else []
@@ -499,9 +489,8 @@ class _Table:
     def _are_shares(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Say whether numbers such as 5 % or <18 name columns, above numbers without such signs."""
 
-        def signed(row: Sequence[str]) -> list[bool]:
-            texts = [row[index].strip() for index in self.typed]
-            return [cells.digits_of(text) not in ("", text) for text in texts]
+        def signed(row: Sequence[str]) -> Iterator[bool]:
+            return (cells.digits_of(row[index]) not in ("", row[index].strip()) for index in self.typed)
 
         return all(signed(fields)) and not any(any(signed(row)) for row in rows)
 
@@ -518,47 +507,44 @@ class _Table:
 
     def _may_name(self, index: int) -> bool:
         """Say whether a line may name the columns: it has text above numbers, and not in one field alone."""
-        fields = self._fields(index)
+        fields = self.fields[index]
         if len(self.lines[index].fields) == self.width - 1 and not self._names_less(self.filled[0]):
             return False
         if fields and len(fields) == self.width and fields[0].strip().casefold() in INDEX_NAMES:
-            return len(self.lines[index].filled) > 1 or (self.width == 2 and self._names_one(index))
-        texts, _ = self._counts(index)
+            return len(self.texts[index]) > 1 or (self.width == 2 and self._names_one(index))
+        texts = self._typed_kinds(index).count("text")
         years = len(fields) == self.width and (self._is_axis(fields, []) or self._are_shares(fields, []))
-        return (texts > 0 or years) and len(self.lines[index].filled) >= min(2, self.width)
+        return (texts > 0 or years) and len(self.texts[index]) >= min(2, self.width)
 
     def _is_units(self, index: int) -> bool:
         """Say whether a line holds units of the columns, such as kg or (mm)."""
-        fields = [field.strip() for field in self._fields(index)]
+        fields = [field.strip() for field in self.fields[index]]
         if len(fields) != self.width:
             return False
-        # Beside numbers stands nothing, or what the line is: a row of labels has a name.
-        if any(
-            fields[at] and not cells.OF_UNITS.match(fields[at]) for at in self.places if at not in self.typed
-        ):
-            return False
         typed = [fields[index] for index in self.typed if not cells.NOTHING.fullmatch(fields[index])]
-        units = [text for text in typed if self._kind(text) == "text" and cells.is_unit(text)]
-        return bool(units) and 5 * len(units) >= 3 * len(typed)
+        kinds = zip(typed, self._kinds(typed), strict=True)
+        units = [text for text, kind in kinds if kind == "text" and cells.is_unit(text)]
+        if not units or 5 * len(units) < 3 * len(typed):
+            return False
+        # Beside numbers stands nothing, or what the line is: a row of labels has a name.
+        beside = [fields[at] for at in self.places if at not in self.typed and fields[at]]
+        return all(re.match(cells.OF_UNITS, text) for text in beside)
 
     def _is_upper(self, upper: int, lower: int) -> bool:
         """Say whether a line is the upper part of a header, with names of groups of columns."""
-        first, two = ([field.strip() for field in self._fields(index)] for index in (upper, lower))
-        if (
-            not len(first) == len(two) == self.width
-            or min(len(self.lines[i].filled) for i in (upper, lower)) < 2
-        ):
+        first, two = ([field.strip() for field in self.fields[index]] for index in (upper, lower))
+        if not len(first) == len(two) == self.width or min(len(self.texts[i]) for i in (upper, lower)) < 2:
             return False
         pairs = list(zip(first, two, strict=True))
         return all(a or b for a, b in pairs) and any(b and not a for a, b in pairs)
 
     def _names(self, at: int, group: int | None) -> tuple[str, ...]:
         """Return the names of the columns; those that occur twice with the name of their group."""
-        names = [name.strip() for name in self._fields(at)]
+        names = [name.strip() for name in self.fields[at]]
         if group is None:
             return tuple(names)
         counts, result, above = Counter(names), list[str](), ""
-        for name, upper in zip(names, self._fields(group), strict=True):
+        for name, upper in zip(names, self.fields[group], strict=True):
             above = upper.strip() or above
             result.append(above if not name else f"{above} {name}" if counts[name] > 1 else name)
         return tuple(result)
@@ -578,18 +564,21 @@ class _Table:
         if below:
             many = counted(len(below), f"{word} below the header was", f"{word}s below the header were")
             notes.append(f"{many} left out: {self._quoted(below[0])}")
-        if at is not None and len(self.typed) > 2 and self._steps(self._fields(at)):
+        if at is not None and len(self.typed) > 2 and self._steps(self.fields[at]):
             notes.append(f"the numbers in {where} were read as names of columns")
         return tuple(notes)
 
     def _quoted(self, index: int) -> str:
-        return repr(shortened(", ".join(self.lines[index].filled), 60))
+        return repr(shortened(", ".join(self.texts[index]), 60))
 
 
 def shown_lines(lines: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     """Return the first lines as a preview shows them: the first fields of each, cut short."""
     most, fields, letters = SHOWN
-    return tuple(tuple(shortened(field, letters) for field in line[:fields]) for line in lines[:most])
+    some = [line[:fields] for line in lines[:most]]
+    if max(map(len, itertools.chain(*some)), default=0) <= letters:
+        return tuple(map(tuple, some))
+    return tuple(tuple(shortened(field, letters) for field in line) for line in some)
 
 
 def collapse_spaces(data: bytes) -> bytes:
@@ -627,7 +616,7 @@ def notes_below(rows: Sequence[Sequence[str] | None], separator: str, width: int
     # Below a blank line a word is a note; without one it may be the rest of a row that begins with text.
     end = next((index for index in range(start, len(rows)) if rows[index] == []), len(rows))
     begin = [row[0] for row in rows[:start] if row is not None and len(row) == width]
-    apart = bool(begin) and all(cells.is_number(cell, separator) or cells.is_date(cell) for cell in begin)
+    apart = set(cells.kinds(begin, separator)) == {"number"}
     while end > start and _is_note(rows[end - 1], separator, width, apart=apart):
         end -= 1
     return len(rows) - end
