@@ -7,7 +7,7 @@ import gramian
 from gramian import figures
 from gramian.errors import DataError, ParameterError
 from gramian.figures.images import grey_range
-from gramian.figures.names import component_titles
+from gramian.statistics.components import component_titles
 
 pytest.importorskip("matplotlib")
 PICTURES = np.random.default_rng(0).normal(size=(20, 6, 5))

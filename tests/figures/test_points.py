@@ -14,10 +14,10 @@ from gramian import PCA, KernelPCA, figures
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.figures.labels import Labels
-from gramian.figures.names import usual_hue
 from gramian.figures.points import Groups
 from gramian.figures.registry import FIGURES, available
 from gramian.statistics.associations import mean_ellipse, normal_ellipse
+from gramian.tables.metadata import usual_hue
 from gramian.tables.table import Table
 from helpers import boxes_of
 

@@ -96,7 +96,7 @@ def test_a_caption_has_what_is_known_after_drawing(pca, X):
 @pytest.mark.walk
 def test_nothing_that_draws_is_imported_before_a_figure_is_asked_for():
     program = (
-        "import sys, gramian.figures, gramian.figures.names, gramian.figures.registry\n"
+        "import sys, gramian.figures, gramian.report.results, gramian.figures.registry\n"
         "assert not {'matplotlib', 'vl_convert', 'PIL'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

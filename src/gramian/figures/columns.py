@@ -19,12 +19,11 @@ from gramian.core.checks import check_choice, counted
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.figures import points, style
-from gramian.figures.drawing import DASHED, Data, bars, figure, heat_map, width_of
+from gramian.figures.drawing import DASHED, NOTHING, Data, bars, figure, fitted, heat_map, place_of, width_of
 from gramian.figures.labels import Arrows, Labels
-from gramian.figures.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.models.pca.tables import linear_columns
 from gramian.statistics.associations import LEVEL, SHOWN, Description
-from gramian.statistics.components import feature_names_of, kind_of
+from gramian.statistics.components import axis_title, component_titles, feature_names_of, kind_of
 from gramian.statistics.units import column_axis
 
 KINDS = ("auto", "bars", "lines")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -10,10 +11,15 @@ from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
+from sklearn.utils.validation import check_is_fitted
 
+from gramian.core import arrays, checks
 from gramian.core.records import FloatArray
+from gramian.errors import DataError, ParameterError
 from gramian.figures import style
+from gramian.statistics.components import decomposition_of
 
 CELL = 4.2  # millimetres of a row with a name
 LONGEST = 24  # letters of such a name
@@ -23,6 +29,9 @@ SHARED = (
 )
 LETTER = 0.175  # millimetres of a letter for each typographic point of its size
 DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 0.9}  # look of a line at a limit
+
+
+NOTHING = "The model has no components to draw."
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +91,47 @@ def figure(data_of: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
         return drawn
 
     return figure_of
+
+
+def fitted(model: Any) -> Any:
+    """Return a fitted decomposition, for a FaceSpace the one that it contains.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+    """
+    check_is_fitted(model)
+    return decomposition_of(model)
+
+
+def place_of(component: int | str, count: int, name: str = "component", advice: str = "") -> int:
+    """Return the place, from 0, of a component given as 3 or "PC3".
+
+    Raises
+    ------
+    ParameterError
+        If there is no such component.
+
+    Examples
+    --------
+    >>> place_of("PC3", 5), place_of(1, 5)
+    (2, 0)
+    """
+    if count == 0:
+        raise DataError(NOTHING)
+    number = component
+    if isinstance(component, str):
+        matched = re.fullmatch(r"(?:PC)?(\d+)", component.strip(), re.IGNORECASE)
+        if matched is None:
+            raise ParameterError(name, component, "is not a component", f"Choose PC1 to PC{count}.")
+        number = int(matched[1])
+    return checks.check_integer(name, number, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
+
+
+def numbers_of(X: Any) -> npt.NDArray[Any]:
+    """Return the numbers of an array, a data frame or a table."""
+    values = getattr(X, "values", X)
+    return arrays.to_numpy(X if callable(values) else values)
 
 
 def whole(axis: Any) -> None:

@@ -13,8 +13,7 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly, number, percent
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import CELL, DASHED, LONGEST, Data, bars, figure, heat_map, whole
-from gramian.figures.names import numbers_of
+from gramian.figures.drawing import CELL, DASHED, LONGEST, Data, bars, figure, heat_map, numbers_of, whole
 from gramian.models.events import ONSET
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import feature_names_of

@@ -16,13 +16,18 @@ from gramian.core.checks import counted, evenly, number
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
 from gramian.figures import points, style
-from gramian.figures.drawing import Data, figure
+from gramian.figures.drawing import Data, figure, fitted, numbers_of, place_of
 from gramian.figures.images import beside
 from gramian.figures.labels import Labels, along, draw_arrows
-from gramian.figures.names import component_titles, fitted, numbers_of, place_of
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.associations import normal_ellipse
-from gramian.statistics.components import component_names, feature_names_of, kind_of, names_of
+from gramian.statistics.components import (
+    component_names,
+    component_titles,
+    feature_names_of,
+    kind_of,
+    names_of,
+)
 from gramian.tables.table import Table
 
 CELLS, LEVELS = 60, 9

@@ -16,15 +16,16 @@ from gramian.core.checks import counted, listed
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
-from gramian.figures.drawing import Data, figure
+from gramian.figures.drawing import Data, figure, numbers_of, place_of
 from gramian.figures.labels import Arrows, Labels, outermost
-from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_hue
 from gramian.figures.style import sampled_rows
 from gramian.models.inputs import expected_columns
 from gramian.statistics.associations import curve, mean_ellipse, normal_ellipse, not_normal
-from gramian.statistics.components import feature_names_of
+from gramian.statistics.components import axis_title, feature_names_of
 from gramian.statistics.groups import separation_of
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
+from gramian.tables.memory import index_names
+from gramian.tables.metadata import usual_hue
 from gramian.tables.scan import Scan
 from gramian.tables.table import Table
 
@@ -208,9 +209,12 @@ def scores_data(
     indices = places_of(components, k)
     single = len(indices) == 1
     values = np.stack([Z[:, indices[0]], np.arange(n)], axis=1) if single else Z[:, indices]
-    names = row_names_of(X) if labels is None else None if labels is False else labels
-    if isinstance(names, str):
-        names = column_of(names, model, X, "labels")[0]
+    names = None if labels is False else labels
+    if labels is None:
+        names = getattr(X, "row_names", None)
+        names = index_names(X) if names is None else names
+    elif isinstance(labels, str):
+        names = column_of(labels, model, X, "labels")[0]
     if names is not None:
         _check_length("labels", names, n)
         names = tuple("" if name is None else str(name) for name in names)

@@ -14,10 +14,9 @@ from gramian.core.checks import check_integer, evenly
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import Data, figure
+from gramian.figures.drawing import Data, figure, fitted, numbers_of
 from gramian.figures.images import beside, center_of, grey_range
-from gramian.figures.names import component_titles, fitted, numbers_of
-from gramian.statistics.components import kind_of
+from gramian.statistics.components import component_titles, kind_of
 
 MOST_PICTURES, MOST_REBUILT = 24, 6
 SMALLEST, LARGEST, CAPTION = 16, 45, 4.2  # millimetres of a picture, and of its caption

@@ -14,8 +14,7 @@ from gramian.answers.choose_components import choose_components
 from gramian.core.checks import counted, number, percent
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import CELL, DASHED, Data, figure, named_rows, whole
-from gramian.figures.names import NOTHING, fitted
+from gramian.figures.drawing import CELL, DASHED, NOTHING, Data, figure, fitted, named_rows, whole
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.candidates import Selection
 from gramian.statistics.component_rules import ComponentChoice

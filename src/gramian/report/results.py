@@ -17,7 +17,6 @@ from gramian.core.atomic import atomic_folder, atomic_write
 from gramian.core.checks import evenly, shown_lines
 from gramian.errors import FileError, MissingExtraError
 from gramian.figures.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
-from gramian.figures.names import component_titles
 from gramian.models.pca.tables import items_table, linear_columns
 from gramian.report import facts, page, sections, sentences, tables
 from gramian.report.facts import Fitted
@@ -269,7 +268,7 @@ def _write_pictures(written: Written, fitted: Fitted) -> None:
     center = as_float64(model.mean_).reshape(shape or ())
     mean = grey(center, *grey_range(center))
     pixels = [signed(picture) for picture in shown]
-    titles = component_titles(model, len(shown))
+    titles = components.component_titles(model, len(shown))
     written.add("mean.png", Picture(enlarged(mean)).save)
     sheet = contact_sheet([mean, *pixels], ["mean", *titles])
     written.add("components.png", sheet.save)

@@ -51,6 +51,22 @@ def shares_of(model: Any) -> FloatArray | None:
     return None if result is None else as_float64(result)
 
 
+def component_titles(model: Any, k: int) -> list[str]:
+    """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without unknown ratios."""
+    names = component_names(k)
+    ratios = shares_of(model)
+    if ratios is None:
+        return names
+    digits = [1 if ratio >= 0.001 else 2 for ratio in ratios]
+    return [f"{name} ({100 * r:.{d}f} %)" for name, r, d in zip(names, ratios, digits, strict=False)]
+
+
+def axis_title(model: Any, index: int) -> str:
+    """Return "PC1 (44.3 % of the variance)" for place 0."""
+    what = "variance" if getattr(model, "center", True) else "second moments"
+    return component_titles(model, index + 1)[index].replace(" %)", f" % of the {what})")
+
+
 def known_variances(model: Any) -> FloatArray:
     """Return the variances that a fitted model kept, and those left out as far as they are known."""
     spectrum, variances = model.spectrum_, as_float64(model.explained_variance_)

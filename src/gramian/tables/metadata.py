@@ -159,6 +159,12 @@ def labels_of(table: Table) -> dict[str, npt.NDArray[Any]]:
     return {name: as_variable(name, values) for name, values in label_columns(table).items()}
 
 
+def usual_hue(X: Any) -> Any:
+    """Return what sets the colour of points by default: the first labels of a table, or the name of these."""
+    first = next(iter(labels_of(X)), None) if isinstance(X, Table) else None
+    return first if first is None or X.labels is None or X.label_name is not None else X.labels
+
+
 def with_metadata(table: Table, data: Any, id: str | None = None) -> Table:
     """Add metadata to the rows of a table, and note how they were joined.
 

@@ -33,7 +33,6 @@ from gramian.app.verbs.fit import with_usual_components
 from gramian.core import progress
 from gramian.core.checks import check_choice, plain
 from gramian.errors import DataError
-from gramian.figures.names import usual_hue
 from gramian.figures.registry import available, function_of
 from gramian.kernels import kernel_from_name
 from gramian.models.inputs import expected_columns
@@ -54,7 +53,7 @@ from gramian.statistics.components import (
 )
 from gramian.statistics.findings import Finding
 from gramian.tables.labels import in_order, label_texts
-from gramian.tables.metadata import labels_of, with_metadata
+from gramian.tables.metadata import labels_of, usual_hue, with_metadata
 from gramian.tables.names import PICTURE_SUFFIXES
 from gramian.tables.preview import Preview
 from gramian.tables.reading import IMPUTED
