@@ -22,14 +22,18 @@ def absolute(text: str, source: str, version: str) -> str:
     return LINK.sub(address, text)
 
 
+def version() -> str:
+    """Return the version that the package states."""
+    module = (ROOT / "src/gramian/core/package.py").read_text(encoding="utf-8")
+    return re.search(r'^__version__ = "(.+)"$', module, re.MULTILINE)[1]
+
+
 if __name__ == "__main__":
     from setuptools import setup
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    module = (ROOT / "src/gramian/core/package.py").read_text(encoding="utf-8")
-    version = re.search(r'"(.+)"$', module.strip())
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     setup(
-        long_description=absolute(readme, project["urls"]["Source"], version[1]),
+        long_description=absolute(readme, project["urls"]["Source"], version()),
         long_description_content_type="text/markdown",
     )

@@ -44,7 +44,9 @@ def test_versions_addresses_and_links_are_stated():
     assert f'repository-code: "{source}"\n' in read("CITATION.cff")
     assert f"  home: {source}\n" in read("packaging", "conda", "meta.yaml")
     source = "https://example.org/somebody/gramian"
-    absolute = runpy.run_path(str(ROOT / "setup.py"))["absolute"]
+    setup = runpy.run_path(str(ROOT / "setup.py"))
+    assert setup["version"]() == gramian.__version__
+    absolute = setup["absolute"]
     text = absolute(read("README.md"), source, "1.2.3")
     places = re.findall(rf"\]\({source}/(raw|blob)/v1\.2\.3/([^)#]+)[^)]*\)", text)
     assert len(places) == text.count("](") == read("README.md").count("](")
