@@ -7,7 +7,6 @@ from sklearn.datasets import make_circles
 import gramian
 from gramian import figures
 from gramian.errors import DataError, ParameterError
-from gramian.figures.planes import level_lines
 from gramian.statistics.candidates import Candidate, Choice, Selection
 from helpers import boxes_of
 
@@ -37,16 +36,6 @@ def test_no_panel_of_contours_is_alone_in_a_row():
     pca, kernel = gramian.PCA(2).fit(X), gramian.KernelPCA(4, kernel="rbf", gamma=2.0).fit(X)
     assert figures.kernel_contours([pca, kernel], X, components=4).shape == (3, 2)
     assert figures.kernel_contours([gramian.PCA(1).fit(X), kernel], X, components=3).shape == (2, 2)
-
-
-def test_level_lines_are_where_the_level_is():
-    xs, ys = np.linspace(-1, 1, 30), np.linspace(-2, 1, 40)
-    grid = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=-1)
-    lines = level_lines(grid, 2 * grid[..., 0] - grid[..., 1])
-    assert len(lines) == 9
-    for level, ends in lines:
-        np.testing.assert_allclose(2 * ends[:, [0, 2]] - ends[:, [1, 3]], 4 * level, atol=1e-12)
-    assert level_lines(grid, np.ones(grid.shape[:2])) == []
 
 
 def test_whitening_before_and_after(X):

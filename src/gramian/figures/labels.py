@@ -67,13 +67,10 @@ class Labels(Artist):  # type: ignore[misc]
 
     def sentence(self) -> str:
         """Return how many labels of each kind are hidden."""
-        sentences = []
-        for _, texts, _, what in self.groups:
-            hidden = sum(text not in self.drawn for text in texts)
-            sentences += (
-                [f"{hidden} of {counted(len(texts), what)} hidden to avoid overlap."] if hidden else []
-            )
-        return " ".join(sentences)
+        hidden = [sum(text not in self.drawn for text in texts) for _, texts, _, _ in self.groups]
+        many = [counted(len(texts), what) for _, texts, _, what in self.groups]
+        pairs = zip(hidden, many, strict=True)
+        return " ".join(f"{few} of {every} hidden to avoid overlap." for few, every in pairs if few)
 
     def block(self, points: FloatArray) -> None:
         """Keep labels off points of shape (n, 2)."""
@@ -94,15 +91,14 @@ class Labels(Artist):  # type: ignore[misc]
         cover other points than are left out.
         """
         there = [index for index, text in enumerate(texts) if str(text).strip()]
-        look = {
-            "fontsize": "small",
-            "color": style.ink(),
-            "alpha": 0.85,
+        look = {"fontsize": "small", "color": style.ink(), "alpha": 0.85} | look | style.PLAIN
+        look |= {
             "ha": "center",
             "va": "center",
-        } | look
-        ground = {"facecolor": self.axes.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 0.3}
-        look |= {"transform": IdentityTransform(), "figure": self.get_figure(), "bbox": ground} | style.PLAIN
+            "transform": IdentityTransform(),
+            "figure": self.get_figure(),
+        }
+        look["bbox"] = {"facecolor": self.axes.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 0.3}
         made = [Text(0, 0, style.drawable(texts[index], 28), **look) for index in there]
         self.groups.append((np.asarray(points, dtype=float)[there], made, kind, what))
 
@@ -185,15 +181,9 @@ def _covered(low: FloatArray, high: FloatArray, lowest: FloatArray, highest: Flo
 
 def draw_arrows(ax: Any, start: FloatArray, steps: FloatArray, **quiver: Any) -> None:
     """Draw arrows from one point, by steps of shape (d, 2) in units of the axes."""
-    look = {
-        "angles": "xy",
-        "scale_units": "xy",
-        "scale": 1,
-        "units": "inches",
-        "width": 0.9 / 72,
-        "zorder": 4,
-    }
-    look |= {"headwidth": 4, "headlength": 7, "headaxislength": 7, "minlength": 0, "color": style.ink()}
+    look = {"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches", "color": style.ink()}
+    look |= {"width": 0.9 / 72, "headwidth": 4, "headlength": 7, "headaxislength": 7, "minlength": 0}
+    look["zorder"] = 4
     ax.quiver(*np.broadcast_to(start, steps.shape).T, *steps.T, **look | quiver)
 
 
@@ -232,12 +222,9 @@ class Arrows:
         ratios = np.divide(rooms, lengths, out=np.full(lengths.shape, np.inf), where=lengths > 0)
         factors = FIT * ratios.min(axis=0, initial=np.inf)
         factors = np.where(np.isfinite(factors), factors, 1.0)
-        about = (
-            f"Arrows are loadings times {number(factors[0], 3)} along X and {number(factors[1], 3)} along Y."
-        )
-        if equal:
-            factors[:] = factors.min()
-            about = f"Arrows are loadings times {number(factors[0], 3)}."
+        factors = np.minimum(factors, factors.min()) if equal else factors
+        x, y = (number(factor, 3) for factor in factors)
+        about = f"Arrows are loadings times {x if equal else f'{x} along X and {y} along Y'}."
         return factors * self.tips, about
 
     def longest(self, tips: FloatArray) -> npt.NDArray[np.intp]:

@@ -261,10 +261,8 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
         x = field("position", title="row" if last else None, axis={"format": "d", "labels": last})
         y = field(name, scale={"type": "sqrt"}, axis={"format": ".6~g"})
         tips = ("row", name, f"{name} limit", "alarm", *(f"contributor {j}" for j in (1, 2, 3)))
-        shown, point = (
-            [_tip(name, columns[name]) for name in tips],
-            {"filled": True, "size": 18, "opacity": 0.8},
-        )
+        shown = [_tip(name, columns[name]) for name in tips]
+        point = {"filled": True, "size": 18, "opacity": 0.8}
         line = {"color": BLUE, "strokeWidth": 0.5, "opacity": 0.4}
         layers = [layer("line", looks=line, x=x, y=y)]
         box = {"type": "interval", "encodings": ["x"], "translate": False, "zoom": False}
@@ -288,9 +286,8 @@ def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
         colours = list(map(style.of_page, style.COLOURS[: len(titles)]))
         colour = component | {"scale": {"domain": titles, "range": colours}}
         x, y = axis("position", data.x, format=".6~r"), axis("loading", "loading", edges)
-        line = layer(
-            "line", looks={"strokeWidth": 1.4}, x=x, y=y, color=colour, strokeDash=component, tooltip=tips
-        )
+        look = {"strokeWidth": 1.4}
+        line = layer("line", looks=look, x=x, y=y, color=colour, strokeDash=component, tooltip=tips)
         size = {"width": across, "height": round(across * style.HEIGHT / style.WIDTH * 0.8)}
         return content({"data": rows, **size, "layer": [_zero("y"), line]}, data)
     longest = min(130.0, LETTER * max(map(len, columns["column"]))) + 16

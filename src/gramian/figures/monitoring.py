@@ -121,12 +121,8 @@ def explanation_data(explanation: Explanation) -> Data:
     if "mean" in columns:
         title = f"{counted(len(explanation.rows), 'row')} and {len(explanation.versus):,} others"
     more = f"{SHOWN} of {len(explanation.columns):,} columns." if len(explanation.columns) > SHOWN else ""
-    sentences = [
-        explanation.sentence,
-        *(f"{cause}." for cause in explanation.causes),
-        more,
-        *explanation.notes,
-    ]
+    causes = (f"{cause}." for cause in explanation.causes)
+    sentences = [explanation.sentence, *causes, more, *explanation.notes]
     return Data(columns, sentences, title=title, x=f"contribution to {explanation.statistic}")
 
 
@@ -175,9 +171,8 @@ def explanation(data: Data, ax: Any, **barh: Any) -> Any:
     shown, form = ["value", "low", "high"], "{} (usual {} to {})"
     if "mean" in data.columns:
         shown, form = ["mean", "mean_of_others"], "{}, others {}"
-    texts = [
-        form.format(*map(number, row)) for row in zip(*(data.columns[name] for name in shown), strict=True)
-    ]
+    rows = zip(*(data.columns[name] for name in shown), strict=True)
+    texts = [form.format(*map(number, row)) for row in rows]
     lines = [f"{style.drawable(name, LONGEST)}\n{text}" for name, text in zip(names, texts, strict=True)]
     ax.set_yticklabels(lines, **style.PLAIN)
     return ax

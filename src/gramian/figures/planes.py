@@ -128,23 +128,6 @@ def _levels(values: FloatArray) -> FloatArray:
     return np.empty(0) if is_constant else np.linspace(low, high, LEVELS + 2)[1:-1]
 
 
-def level_lines(grid: FloatArray, values: FloatArray) -> list[tuple[float, FloatArray]]:
-    """Return evenly spaced levels relative to the largest magnitude, and the segments of their lines.
-
-    Both have a value for each place of a grid of shape (m, n, 2); segments have both ends: x, y, x, y.
-    """
-    largest, result = float(np.abs(values).max()) or 1.0, []
-    for level in _levels(values).tolist():
-        paths = _lines(np.moveaxis(grid, -1, 0), values, level)
-        result.append((level / largest, np.concatenate([np.hstack([p[:-1], p[1:]]) for p in paths])))
-    return result
-
-
-def _lines(sides: Any, values: FloatArray, level: float = 0.0) -> list[FloatArray]:
-    found: Any = contour_generator(sides[0], sides[1], values).lines(level)
-    return list(found)
-
-
 def _panels(titles: Sequence[Any], ax: Any, space: int, more: int = 0, **options: Any) -> tuple[Any, Any]:
     """Return square axes, and those of them that have a panel, with their titles; rows keep their panels."""
     most = max(1, int(style.width_mm() // PANEL))
@@ -284,7 +267,7 @@ def zero_set(law: Any, points: FloatArray) -> list[FloatArray]:
     grid = np.meshgrid(*sides)
     rows = np.tile(law.origin, (grid[0].size, 1))  # any value of columns that do not occur
     rows[:, used] = np.stack(grid, axis=-1).reshape(-1, 2)
-    return _lines(sides, law(rows).reshape(grid[0].shape))
+    return list(contour_generator(*sides, law(rows).reshape(grid[0].shape)).lines(0.0))
 
 
 @figure(relation_data)
