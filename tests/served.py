@@ -20,7 +20,7 @@ CSV = {"Content-Type": "text/csv"}
 
 
 def client_of(server, **options):
-    return httpx.Client(base_url=server.url.rstrip("/"), timeout=30, trust_env=False, **options)
+    return httpx.Client(base_url=server.url.rstrip("/"), timeout=120, trust_env=False, **options)
 
 
 @contextmanager

@@ -436,7 +436,8 @@ class _Table:
         # Text cannot stay; numbers do where nothing else would be left, last those that name rows.
         for sure in ({"holes"}, {*reasons.values()} - {"identifier", "counter"}, {*reasons.values()}):
             left = left or [candidate for candidate in numbers if reasons[candidate.name] in sure]
-        drops = [drop for drop in drops if drop.value not in {column.name for column in left}]
+        stay = {column.name for column in left}
+        drops = [drop for drop in drops if drop.value not in stay]
         summed = self.seen.named and self.wanted is None and not swapped and self.rows >= FEWEST
         sums, whole = _sums(left) if summed else ([], dict[str, Any]())
         gone = {total.value for total in sums}
