@@ -19,6 +19,7 @@ from gramian.answers.proposals import KNOWN, proposals
 from gramian.errors import DataError, ParameterError
 from gramian.statistics.units import same_range, unit_difference
 from gramian.tables.cells import units_of
+from gramian.tables.column_features import chance
 from gramian.tables.preview import preview
 from helpers import as_proposed
 
@@ -787,3 +788,33 @@ def test_many_columns_whose_names_differ_in_a_number_are_judged_by_values():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(50, 9, (60, 12)).round(1)).add_prefix("district")
     assert not {"drop", "label", "id"} & gramian.propose(X).reading.keys()
+
+
+def test_columns_with_holes_stay_where_another_column_follows_them():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 12)) * 10.0 ** rng.integers(-5, 6, size=12)
+    X[:, 6:9] = X[:, :3] * [2, -3, 0.5] + 0.2 * X[:, :3].std(axis=0) * rng.normal(size=(40, 3))
+    X[rng.random(X.shape) < [*6 * [0.05], *6 * [0.45]]] = np.nan
+    leave = []
+    for j in range(12):
+        there = np.isfinite(X[:, j])
+        others = np.delete(X, j, axis=1)[there]
+        filled = np.where(np.isfinite(others), others, np.nanmean(others, axis=0))
+        strongest = max(abs(np.corrcoef(X[there, j], other)[0, 1]) for other in filled.T)
+        if 0.3 < (~there).mean() <= 0.6 and strongest <= max(0.3, chance(there.sum(), 11)):
+            leave.append(str(j))
+    table = pd.DataFrame(X, columns=[str(j) for j in range(12)])
+    found = gramian.propose(table.rename(columns=lambda name: f"x{name}"))
+    dropped = [one.value[1:] for one in found if one.option == "drop" and one.evidence["reason"] == "holes"]
+    assert dropped == leave
+    assert 0 < len(leave) < 6
+
+
+def test_a_code_is_none_where_many_columns_have_it_as_a_value():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(4, size=(30, 400))
+    X[:, 0] = [9, *([1, 2, 3] * 10)[:29]]
+    said = str(gramian.propose(pd.DataFrame(X).rename(columns=lambda j: f"gene{j}")))
+    assert "na_values" not in said
+    few = str(gramian.propose(pd.DataFrame(X[:, :5]).clip(upper=[9, 4, 4, 4, 4]).add_prefix("q")))
+    assert "na_values=['9']" in few

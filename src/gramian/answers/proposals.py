@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri
 
-from gramian.core.checks import check_choice, counted, first_few, percent
+from gramian.core.checks import check_choice, counted, first_few, percent, slices
 from gramian.core.records import FloatArray, Members
 from gramian.errors import DataError, GramianError
 from gramian.statistics import imputation
@@ -63,8 +63,10 @@ GROUPING = ("code", "identifier", "counter", "place", "time")
 # Shares of missing entries from which a column stays only if others determine it, and leaves.
 HOLES, MOST_HOLES = 0.3, 0.6
 DETERMINED = 0.3  # correlation with another column from which it says something about what is missing
+ENTRIES, NOTHING = 1 << 22, 1e-12  # correlations at a time; product of norms of what is constant
 INFINITE = ["inf", "-inf"]  # what the option na_values calls them
 MARKED = 0.05  # largest share of texts among numbers that stand for missing values
+ORDINARY = 10  # times as many columns in which a code is a value like others, from which it is none
 COPY, COPIED = 9, 3  # digits in which a column is another one, in any unit; its fewest distinct values
 # Skewness and ratio of the ends of the median column, and share of columns that logarithms improve.
 SKEWED, DECADES, BETTER = 2.0, 100.0, 0.8
@@ -516,7 +518,7 @@ class _Table:
                 rank = TIMES if is_date(column) else TEXTS if column.distinct <= most else MANY
             elif role.role in GROUPING:
                 rank = TIMES if role.role == "time" else CODES
-            elif column in pairs and 2 * len(pairs) <= len(numbers) <= 2 * FEW:
+            elif 2 * len(pairs) <= len(numbers) <= 2 * FEW and column in pairs:
                 rank = PAIRS
             else:
                 continue
@@ -533,6 +535,10 @@ class _Table:
     def _drops(self, columns: Sequence[Column]) -> Iterator[Proposal]:
         """Yield the columns that are no measurement, or have none."""
         numbers: list[Column] = []
+        measures = (column for column in self.free if column.sample is not None)
+        others = [column for column in measures if column.name not in self.no_measure]
+        holes = [column for column in others if HOLES < column.missing / self.rows <= MOST_HOLES]
+        determined = _determined(holes, others)
         for column in columns:
             kind, why = self.no_measure.get(column.name, ("", ""))
             share = column.missing / self.rows
@@ -549,13 +555,8 @@ class _Table:
                     f"is none of {len(self.block)} columns such as {_quoted(self.block[:1])}",
                 )
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
-                others = [
-                    column
-                    for column in self.free
-                    if column.sample is not None and column.name not in self.no_measure
-                ]
-                if share > MOST_HOLES or not _is_determined(column, others):
-                    kind, why = "holes", f"has no value in {percent(share)} of the rows"
+                kind = "" if column.name in determined else "holes"
+                why = f"has no value in {percent(share)} of the rows"
             if kind:
                 yield Proposal("drop", column.name, f"{self._called(column)} {why}", _facts(column, kind))
             else:
@@ -781,17 +782,28 @@ def _block(columns: Sequence[Column]) -> list[str]:
     return list(several[best].values()) if set(BLOCKS).intersection(tokens(best)) else []
 
 
-def _is_determined(column: Column, others: Sequence[Column]) -> bool:
-    """Return whether another column says something about the entries that a column lacks."""
-    assert column.sample is not None
-    there = np.isfinite(column.sample)
-    X = _sample([other for other in others if other is not column] or [column])
-    X = X[there][:, np.isfinite(X[there]).any(axis=0)]
-    if len(X) < FEWEST or len(others) < 2 or not X.size:
-        return False
-    filled = np.where(np.isfinite(X), X, np.nanmean(X, axis=0))
-    strongest = float(np.abs(correlations(column.sample[there], filled)).max())
-    return strongest > max(DETERMINED, chance(*X.shape))
+def _determined(columns: Sequence[Column], others: Sequence[Column]) -> set[str]:
+    """Return those columns of whose entries another column says something, whose holes are at its mean."""
+    if not columns or len(others) < 2:
+        return set()
+    result, index = set(), {other.name: k for k, other in enumerate(others)}
+    X, Y = (_sample(some) for some in (columns, others))
+    X, Y = (array / np.nanmax(np.abs(array), axis=0).clip(np.finfo(np.float64).tiny) for array in (X, Y))
+    X, Y = X - np.nanmean(X, axis=0), Y - np.nanmean(Y, axis=0)
+    there, known = np.isfinite(X).astype(np.float64), np.isfinite(Y).astype(np.float64)
+    X, Y = np.nan_to_num(X), np.nan_to_num(Y)
+    for batch in slices(len(columns), max(1, ENTRIES // len(others))):
+        both = there[:, batch].T @ known  # rows
+        sums, squares = there[:, batch].T @ Y / both.clip(1), there[:, batch].T @ Y**2
+        norms = np.sqrt((X[:, batch] ** 2).sum(axis=0)[:, None] * (squares - both * sums**2).clip(0))
+        between = np.abs(X[:, batch].T @ Y - X[:, batch].T @ known * sums)
+        r = np.divide(between, norms, out=np.zeros_like(norms), where=norms > NOTHING)
+        for column, rows, r_of, n in zip(columns[batch], there[:, batch].sum(axis=0), r, both, strict=True):
+            r_of[index.get(column.name, slice(0))] = 0.0
+            tests = int((n > 0).sum()) - (column.name in index)
+            if rows >= FEWEST and tests and r_of.max() > max(DETERMINED, chance(rows, tests)):
+                result.add(column.name)
+    return result
 
 
 def _are_counts(columns: Sequence[Column]) -> bool:
@@ -858,6 +870,8 @@ def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
         found.append("0")
     for code, names in _codes(free, chosen).items():
         elsewhere = _have(code, [column for column in free if column.name not in names])
+        if len(elsewhere) > ORDINARY * len(names):
+            continue
         but = f" (a value like others in {_quoted(elsewhere)})" if elsewhere else ""
         apart = "apart from all other values, as a code of missing ones"
         clauses.append((names, "have", f"{code}, {apart}{but}"))

@@ -23,7 +23,7 @@ from gramian.tables.columns import Columns, ColumnsInMemory, ColumnSource, as_na
 from gramian.tables.reading import ReadingOptions, unknown_columns
 
 FEWEST = (3, 2)  # ids and variables
-MOST = 1000  # variables
+MOST, MOST_COLUMNS = 1000, 100  # variables; columns but those of years
 _TIMES = 6  # as much memory as a file: its text, its columns and the wide table
 FULL, BY_YEAR = 0.9, 0.5  # of the wide table, at least: so an id stands in several rows; of columns of years
 YEAR = re.compile(r"(1[5-9]\d\d|2[01]\d\d)( \[YR\1\])?")  # name of a column of values
@@ -55,7 +55,8 @@ def find_long(names: Sequence[str], arrays: Sequence[Any]) -> tuple[str, str, st
     years = [index for index, name in enumerate(names) if YEAR.fullmatch(name) and is_number(arrays[index])]
     years = years if len(years) >= FEWEST_YEARS else []
     numbers = [index for index, column in enumerate(arrays) if _is_number(column.type) and index not in years]
-    if len(numbers) > 2 or not (numbers or years) or rows < FEWEST[0] * FEWEST[1]:
+    few = len(numbers) <= 2 and len(names) - len(years) <= MOST_COLUMNS
+    if not few or not (numbers or years) or rows < FEWEST[0] * FEWEST[1]:
         return None
     fullest = sorted(years, key=lambda index: (arrays[index].null_count, -index))[:1]
     counters = [index for index in numbers if _counts_rows(arrays[index])]
