@@ -17,7 +17,7 @@ import gramian
 from gramian import PCA, scan
 from gramian.answers.proposals import KNOWN, proposals
 from gramian.errors import DataError, ParameterError
-from gramian.statistics.units import same_range, unit_difference
+from gramian.statistics.units import beyond_answers, same_range, unit_difference
 from gramian.tables.cells import units_of
 from gramian.tables.column_features import chance
 from gramian.tables.preview import preview
@@ -360,6 +360,45 @@ def test_units_differ():
     assert same_range(pixels)
     assert not why(rng.dirichlet([50, 20, 1, 0.1], 60), list("abcd"))
     assert units_of(["q_a", "q_c", "mass_g", "t_c"]) == ["", "", "g", "c"]
+
+
+def test_a_quantity_beside_several_of_one_name_and_range_has_another_unit():
+    rng = np.random.default_rng(0)
+    returns = rng.standard_normal(205)
+    lags = {f"Lag{j}": returns[5 - j : 205 - j] for j in range(1, 6)}
+    prices = pd.DataFrame(lags | {"Volume": rng.uniform(1, 2, 200), "Today": returns[5:]}).round(4)
+    assert gramian.propose(prices).parameters == {"scale": "unit"}
+    alike = prices.rename(columns={"Volume": "Lag6", "Today": "Lag0"})
+    assert not gramian.propose(alike).parameters
+
+
+def test_answers_and_flags_share_no_scale_with_what_goes_beyond():
+    rng = np.random.default_rng(0)
+
+    def likert(levels, n=200):
+        answers = (levels + 1) / 2 + levels / 3 * rng.standard_normal((n, len(levels)))
+        return np.clip(np.rint(answers), 1, levels)
+
+    mixed = np.array([6, 6, 10])
+    found = gramian.propose(pd.DataFrame(likert(mixed), columns=["sure", "glad", "easy"]))
+    assert [str(one) for one in found] == ['scale=\'unit\': "easy" goes beyond the answers of "sure", 1 to 6']
+    flags, counts = rng.random((60, 2)) < 0.4, rng.negative_binomial(1, 0.01, (60, 3))
+    flagged = np.column_stack([flags, counts]).astype(float)
+    trials = gramian.propose(pd.DataFrame(flagged, columns=["aspirin", "dose", "ai", "ci", "ni"]))
+    assert trials.reading.get("transform") == "log1p"
+    assert trials.parameters == {"scale": "unit"}
+    alarms = {"answers": 0, "counts": 0, "alleles": 0, "of one scale": 0}
+    for n, d in zip(rng.integers(12, 400, 200).tolist(), rng.integers(2, 12, 200).tolist(), strict=True):
+        means = 10 ** rng.uniform(-1, 2.3, d)
+        for kind, X in {
+            "answers": likert(np.full(d, 5), n),
+            "counts": rng.negative_binomial(0.5, 0.5 / (0.5 + means), (n, d)),
+            "alleles": rng.binomial(2, rng.uniform(0.1, 0.5, d), (n, d)),
+            "of one scale": rng.binomial(10, rng.uniform(0.02, 0.98, d), (n, d)),
+        }.items():
+            varying = X[:, np.ptp(X, axis=0) > 0].astype(float)
+            alarms[kind] += varying.shape[1] > 1 and bool(beyond_answers(varying)[1])
+    assert max(alarms.values()) <= 2, alarms
 
 
 def test_a_kernel_has_the_same_units():

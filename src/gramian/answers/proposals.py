@@ -22,6 +22,7 @@ from gramian.statistics.units import (
     AXIS,
     FEW,
     THRICE,
+    beyond_answers,
     column_axis,
     different_quantities,
     neighbours,
@@ -615,6 +616,12 @@ class _Table:
         if not why and ratio >= THRICE and self.seen.named and different_quantities(list(names), sample):
             why = f"deviations of columns differ {ratio:,.0f}-fold, and nothing says that they share a unit"
             evidence = {"columns": [], "ratio of deviations": ratio}
+        if not why and values.all() and (beyond := beyond_answers(sample))[1]:
+            called, first = [*names], beyond[0]
+            evidence = {"columns": [called[j] for j in beyond[1]], "ratio of deviations": ratio}
+            go = "goes" if len(beyond[1]) == 1 else "go"
+            why = f"{first_few(evidence['columns'], str)} {go} beyond the answers of {called[first]}"
+            why += f", {used[first].low:g} to {used[first].high:g}"
         if not why:
             return None, values
         evidence["columns"] = [names[name] for name in evidence["columns"]]

@@ -24,6 +24,8 @@ LENGTHS = frozenset(("length", "width", "height", "depth", "thickness", "diamete
 APART, THRICE = 1 / 3, 3.0  # share of pairs of columns whose ranges are apart, and whose deviations differ so
 # Neighbours on an axis: correlation, fewest, share of the largest variance.
 SMOOTH, AXIS, PEAK = 0.9, 20, 0.01
+# A scale of answers: its largest number, rows that have it; how many times as many answers another one has.
+HIGHEST, ENDING, LONGER = 11, 5, 1.5
 
 
 def dominant_columns(variances: npt.ArrayLike) -> IntArray:
@@ -182,12 +184,52 @@ def different_quantities(names: Sequence[str], sample: FloatArray) -> bool:
     if not 2 <= len(names) <= FEW or (len(units) == 1 and units != {""}):
         return False
     words = [set(WORDS.findall(name.casefold())) for name in names]
-    shared = [
-        any(quantity & other for j, other in enumerate(words) if j != i) for i, quantity in enumerate(words)
-    ]
     telling = any(map(MASSES.intersection, words)) and any(map(LENGTHS.intersection, words))
-    telling |= 2 * sum(map(bool, words)) >= len(words) >= 2 * sum(shared)
-    return telling and not (same_range(sample) or neighbours(sample) or constant_sum(sample))
+    groups: list[tuple[set[str], int]] = []  # of names that share words, and their numbers
+    for quantity in filter(None, words):
+        alike = [group for group in groups if group[0] & quantity]
+        groups = [group for group in groups if group not in alike]
+        groups.append((quantity.union(*(group[0] for group in alike)), 1 + sum(group[1] for group in alike)))
+    telling |= 2 * sum(map(bool, words)) >= len(words) and len(groups) >= 2 * sum(n > 1 for _, n in groups)
+    return telling and not (one_range(sample) or neighbours(sample) or constant_sum(sample))
+
+
+def one_range(sample: FloatArray) -> bool:
+    """Return whether every column has the least or the largest value that a third of them share."""
+    low, high = np.nanmin(sample, axis=0), np.nanmax(sample, axis=0)
+    return same_range(sample) and bool(((low == low.min()) | (high == high.max())).all())
+
+
+def beyond_answers(sample: FloatArray) -> tuple[int, list[int]]:
+    """Return a column with a scale of answers, and those that go beyond; none where one scale may hold all.
+
+    The largest answer of a scale is given often; that of counts is the end of a tail.
+
+    Parameters
+    ----------
+    sample : ndarray of shape (n, d)
+        Some of the rows; no column is constant.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sure, easy = rng.integers(1, 7, 50), rng.integers(1, 11, 50)
+    >>> beyond_answers(np.column_stack([sure, easy]).astype(float))
+    (0, [1])
+    >>> beyond_answers(np.column_stack([sure, sure[::-1]]).astype(float))
+    (0, [])
+    """
+    low, high = np.nanmin(sample, axis=0), np.nanmax(sample, axis=0)
+    answers, ends = high - low + 1, (sample == high).sum(axis=0)
+    short = (low >= 0) & (low <= 1) & (high <= HIGHEST)
+    often = np.maximum(ENDING, np.isfinite(sample).sum(axis=0) / (2 * answers))
+    closed = np.flatnonzero(short & (ends >= often))
+    if not closed.size or bool((sample != np.rint(sample))[np.isfinite(sample)].any()):
+        return 0, []
+    first = int(closed[answers[closed].argmin()])
+    same = (low == low[first]) & (high == high[first])
+    beyond = (high >= GAP * high[first]) | (short & (answers > LONGER * answers[first]))
+    return first, np.flatnonzero(beyond).tolist() if (same | beyond).all() else []
 
 
 def _apart(deviations: FloatArray, sample: FloatArray) -> tuple[int, int] | None:
