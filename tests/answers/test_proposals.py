@@ -852,8 +852,9 @@ def test_columns_with_holes_stay_where_another_column_follows_them():
 def test_a_code_is_none_where_many_columns_have_it_as_a_value():
     rng = np.random.default_rng(0)
     X = rng.poisson(4, size=(30, 400))
-    X[:, 0] = [9, *([1, 2, 3] * 10)[:29]]
-    said = str(gramian.propose(pd.DataFrame(X).rename(columns=lambda j: f"gene{j}")))
-    assert "na_values" not in said
-    few = str(gramian.propose(pd.DataFrame(X[:, :5]).clip(upper=[9, 4, 4, 4, 4]).add_prefix("q")))
-    assert "na_values=['9']" in few
+    X[:, 0] = [9, *(rng.permutation([0, 1, 1, 2, 2, 3] * 5)[:29])]
+    for width, proposed in ((400, False), (5, True)):
+        table = pd.DataFrame(np.minimum(X[:, :width], 9 if width > 5 else [9, 8, 8, 8, 8]))
+        said = str(gramian.propose(table.rename(columns=lambda j: f"x{j}")))
+        assert ("na_values=['9']" in said) == proposed
+        assert ("na_values" in said) == proposed
