@@ -2,6 +2,7 @@
 
 import io
 import re
+import struct
 import zipfile
 from pathlib import Path
 
@@ -88,6 +89,17 @@ def test_every_format_has_a_page_and_what_help_lists_is_read():
 def test_a_stream_of_no_known_kind_is_refused(data):
     with pytest.raises(FileError, match="standard input is n"):
         scan(io.BytesIO(data)).read()
+
+
+def test_whatever_a_reader_raises_is_an_error_of_the_file(tmp_path, monkeypatch):
+    def fails(opened, key):
+        raise struct.error("unpack requires a buffer of 8 bytes")
+
+    monkeypatch.setattr("gramian.tables.formats.arrays.open_npy", fails)
+    (tmp_path / "x.npy").write_bytes(SAMPLES["npy"])
+    for data in (tmp_path / "x.npy", io.BytesIO(SAMPLES["npy"])):
+        with pytest.raises(FileError, match=r"cannot be read: it is truncated.* of 8 bytes\)\. Make"):
+            scan(data).read()
 
 
 def test_text_in_any_encoding_stays_text_and_formats_are_told():

@@ -171,7 +171,9 @@ def opened_source(
                 require_memory(opened.path.stat().st_size, opened.name, advice, limit)
             if opened.path.is_file():
                 opened.file.seek(0)  # so that every format reports an empty file alike
-        yield format, opened, format.open(opened, location.key if isinstance(location, Location) else None)
+        with damage(opened.name):  # so that no format needs it
+            source = format.open(opened, location.key if isinstance(location, Location) else None)
+        yield format, opened, source
 
 
 def _opened(location: Any, use: Use, name: str | None) -> Opened:

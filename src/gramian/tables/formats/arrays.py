@@ -15,7 +15,7 @@ from scipy import sparse
 
 from gramian.errors import DataError, FileError
 from gramian.tables.memory import ENTRY, require_lengths
-from gramian.tables.source import ArraySource, Header, Opened, damage, pick_array, require, require_room
+from gramian.tables.source import ArraySource, Header, Opened, pick_array, require, require_room
 from gramian.tables.stored import FileRows
 
 _HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -40,10 +40,9 @@ def open_npy(opened: Opened, key: str | None) -> ArraySource:
     (2, 2)
     """
     file, path = opened.file, opened.path
-    with damage(opened.name):
-        header, start, fortran = read_header(file)
-        require(header, opened.name, opened.use)
-        require_all(header, file.seek(0, os.SEEK_END) - start, opened.name)
+    header, start, fortran = read_header(file)
+    require(header, opened.name, opened.use)
+    require_all(header, file.seek(0, os.SEEK_END) - start, opened.name)
 
     def read() -> npt.NDArray[Any]:
         file.seek(0)
@@ -105,13 +104,12 @@ def open_npz(opened: Opened, key: str | None) -> ArraySource:
     ("array 'X' was read, the only table in the archive",)
     """
     name = opened.name
-    with damage(name):
-        archive = opened.enter_context(zipfile.ZipFile(opened.file))
-        members = archive.namelist()
-        if key is None and opened.use == "table" and "format.npy" in members:
-            return _matrix(opened, archive)
-        keys = [member.removesuffix(".npy") for member in members if member.endswith(".npy")]
-        _, header, notes = pick_array(keys, partial(_header_in, archive, name), key, name, opened.use)
+    archive = opened.enter_context(zipfile.ZipFile(opened.file))
+    members = archive.namelist()
+    if key is None and opened.use == "table" and "format.npy" in members:
+        return _matrix(opened, archive)
+    keys = [member.removesuffix(".npy") for member in members if member.endswith(".npy")]
+    _, header, notes = pick_array(keys, partial(_header_in, archive, name), key, name, opened.use)
     return ArraySource.of(header, name, notes)
 
 

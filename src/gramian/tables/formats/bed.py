@@ -76,11 +76,10 @@ def _opened_bed(opened: Opened) -> tuple[Any, list[list[str]], list[list[str]]]:
         lines = f"the {counted(n, 'line')} of its .fam file and the {counted(d, 'line')} of its .bim file"
         why = f"{source} has {size:,} bytes, but {lines} need {_bytes(n, d):,}.{swapped}"
         raise DataError(why, "Copy all three again.")
-    with damage(source):  # names are read here, since bed-reader takes tabs only
-        # Two threads of bed-reader write to the same lines of the cache, and take as long as one.
-        bed = open_bed(path, iid_count=n, sid_count=d, properties=NOTHING, num_threads=1)
-        opened.enter_context(bed)
-        return bed, variants, people
+    # Names are read here, since bed-reader takes tabs only.
+    # Two threads of it write to the same lines of the cache, and take as long as one.
+    bed = open_bed(path, iid_count=n, sid_count=d, properties=NOTHING, num_threads=1)
+    return opened.enter_context(bed), variants, people
 
 
 def _bytes(n: int, d: int) -> int:

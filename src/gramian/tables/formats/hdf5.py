@@ -37,8 +37,7 @@ def opened_hdf5(opened: source.Opened) -> Any:
     """
     with needs("hdf5", "h5py", "reading HDF5 files"):
         import h5py
-    with source.damage(opened.name):
-        return opened.enter_context(h5py.File(opened.file, "r"))
+    return opened.enter_context(h5py.File(opened.file, "r"))
 
 
 def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
@@ -58,12 +57,11 @@ def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
         If the key is unknown or missing, or its array does not fit its use.
     """
     members = opened_hdf5(opened)
-    with source.damage(opened.name):
-        names = datasets_in(members)
-        key, header, notes = source.pick_array(
-            names, lambda name: header_of(members[name]), key, opened.name, opened.use
-        )
-        dataset, whole = members[key], source.bytes_of_rows(header.shape, header.dtype)
+    names = datasets_in(members)
+    key, header, notes = source.pick_array(
+        names, lambda name: header_of(members[name]), key, opened.name, opened.use
+    )
+    dataset, whole = members[key], source.bytes_of_rows(header.shape, header.dtype)
     lazy = None if opened.path is None else partial(stored_dataset, opened.path, dataset, source=opened.name)
 
     def are_some(rows: range) -> bool:
@@ -173,16 +171,15 @@ def open_h5ad(opened: source.Opened, key: str | None) -> source.ArraySource:
         If h5py is not installed.
     """
     members, name = opened_hdf5(opened), opened.name
-    with source.damage(name):
-        obs, X = member(members, "obs"), member(members, "X")
-        columns, repeated = unique_names(_index(member(members, "var")))
-        row_names, shape = _index(obs), _shape(X)
-        if shape != (len(row_names), len(columns)):
-            raise ValueError(f"X is {shape}, with names of {len(row_names)} rows and {len(columns)} columns")
-        entries = X if hasattr(X, "dtype") else member(X, "data")
-        source.require(replace(header_of(entries), shape=shape), f"{name}::X")
-        share, is_dense = entries.size / max(1, math.prod(shape)), hasattr(X, "dtype")
-        made_dense = () if is_dense else (f"the sparse matrix X ({share:.0%} non-zero) was made dense",)
+    obs, X = member(members, "obs"), member(members, "X")
+    columns, repeated = unique_names(_index(member(members, "var")))
+    row_names, shape = _index(obs), _shape(X)
+    if shape != (len(row_names), len(columns)):
+        raise ValueError(f"X is {shape}, with names of {len(row_names)} rows and {len(columns)} columns")
+    entries = X if hasattr(X, "dtype") else member(X, "data")
+    source.require(replace(header_of(entries), shape=shape), f"{name}::X")
+    share, is_dense = entries.size / max(1, math.prod(shape)), hasattr(X, "dtype")
+    made_dense = () if is_dense else (f"the sparse matrix X ({share:.0%} non-zero) was made dense",)
 
     def set_aside(option: str, column: str) -> npt.NDArray[Any]:
         values = _column(obs, column, option, name)
@@ -305,12 +302,11 @@ def open_mat(opened: source.Opened, key: str | None) -> source.ArraySource:
         return open_npz(opened.enter_context(source.Opened(title, data=ran.stdout, use=opened.use)), key)
     opened.file.seek(0)
     members = opened_hdf5(opened)
-    with source.damage(title):
-        every = (name for name in datasets_in(members) if not name.startswith("#"))
-        names = [name for name in every if _matlab_class(members[name]) in _NUMERIC]
-        _, header, notes = source.pick_array(
-            names, lambda name: header_of(members[name], reverse=True), key, title, opened.use
-        )
+    every = (name for name in datasets_in(members) if not name.startswith("#"))
+    names = [name for name in every if _matlab_class(members[name]) in _NUMERIC]
+    _, header, notes = source.pick_array(
+        names, lambda name: header_of(members[name], reverse=True), key, title, opened.use
+    )
     return source.ArraySource.of(header, title, notes)
 
 

@@ -486,6 +486,5 @@ def open_folder(opened: Opened, key: str | None) -> PictureSource:
 
 def open_zip(opened: Opened, key: str | None) -> PictureSource:
     """Return the pictures of an archive, without unpacking it to disk."""
-    with damage(opened.name):
-        archive = opened.enter_context(zipfile.ZipFile(opened.file))
+    archive = opened.enter_context(zipfile.ZipFile(opened.file))
     return PictureSource(opened.name, *pictures_in_zip(archive, opened.name))

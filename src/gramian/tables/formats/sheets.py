@@ -20,7 +20,7 @@ from gramian.errors import DataError, ParameterError, needs
 from gramian.tables import layout
 from gramian.tables.columns import ColumnSource
 from gramian.tables.reading import NO_OPTIONS, ReadingOptions
-from gramian.tables.source import Opened, damage
+from gramian.tables.source import Opened
 from gramian.tables.table import Expected
 
 LOOK = 200  # rows that show whether a sheet has a table
@@ -51,21 +51,19 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
     source = opened.name
     with needs("excel", "python_calamine", "reading workbooks"):
         from python_calamine import CalamineWorkbook, SheetTypeEnum
-    with damage(source):
-        packed = ZipFile(opened.file) if is_zipfile(opened.file) else None
-        need = 0 if packed is None else _memory(packed)
+    packed = ZipFile(opened.file) if is_zipfile(opened.file) else None
+    need = 0 if packed is None else _memory(packed)
     require_memory(need, f"Reading {source}", "Save the sheet as CSV")
-    with damage(source):
-        opened.file.seek(0)
-        book = CalamineWorkbook.from_filelike(opened.file)
-        names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
-        if key is not None and key not in names:
-            hint = f"Its sheets are {listed(names)}."
-            raise ParameterError("path", problem=f"{source} has no sheet {key!r}.", hint=hint)
-        sheets = {name: book.get_sheet_by_name(name) for name in (names if key is None else [key])}
-        chosen = key or max(names, key=lambda name: _size(sheets[name]))
-        rows = [_cut(row) for row in sheets[chosen].to_python(skip_empty_area=False)]
-        _fill_merged(rows, sheets[chosen].merged_cell_ranges or ())
+    opened.file.seek(0)
+    book = CalamineWorkbook.from_filelike(opened.file)
+    names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
+    if key is not None and key not in names:
+        hint = f"Its sheets are {listed(names)}."
+        raise ParameterError("path", problem=f"{source} has no sheet {key!r}.", hint=hint)
+    sheets = {name: book.get_sheet_by_name(name) for name in (names if key is None else [key])}
+    chosen = key or max(names, key=lambda name: _size(sheets[name]))
+    rows = [_cut(row) for row in sheets[chosen].to_python(skip_empty_area=False)]
+    _fill_merged(rows, sheets[chosen].merged_cell_ranges or ())
     while rows and not rows[-1]:
         rows.pop()
     if not rows:

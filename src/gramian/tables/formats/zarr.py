@@ -126,12 +126,11 @@ def open_zarr(opened: Opened, key: str | None) -> ArraySource:
     path, name = opened.path, opened.name
     if path is None:
         raise FileError(f"{name} is a Zarr store in a stream, which is not supported.", "Save it to a file.")
-    with damage(name):
-        store = opened_zarr(path, name)
-        alone = hasattr(store, "chunks")
-        members = [(path.stem, store)] if alone else list(store.members(max_depth=None))
-        arrays = {member: array for member, array in members if hasattr(array, "chunks")}
-        key, header, notes = pick_array(sorted(arrays), lambda member: header_of(arrays[member]), key, name)
+    store = opened_zarr(path, name)
+    alone = hasattr(store, "chunks")
+    members = [(path.stem, store)] if alone else list(store.members(max_depth=None))
+    arrays = {member: array for member, array in members if hasattr(array, "chunks")}
+    key, header, notes = pick_array(sorted(arrays), lambda member: header_of(arrays[member]), key, name)
     array = arrays[key]
 
     def read() -> npt.NDArray[Any]:
