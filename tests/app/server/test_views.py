@@ -354,6 +354,12 @@ def excel(rows):
     return stream.getvalue()
 
 
+def test_the_page_offers_to_choose_files_of_every_kind(client):
+    offered = set(re.search('accept="(.*?)"', client.get("/").text)[1].split(","))
+    assert {".csv", ".xlsx", ".npy", ".mat", ".h5ad", ".tiff", ".zip", ".gz", ".json"} <= offered
+    assert not {"", ".bed"} & offered
+
+
 @pytest.mark.walk
 def test_files_of_every_kind_are_looked_at(client):
     draft = f"{API}/data?name=x"

@@ -17,9 +17,12 @@ from gramian.app.server.routes import Server
 from gramian.app.server.state import Item, State
 from gramian.core.checks import amount, counted, number
 from gramian.core.package import __version__
+from gramian.tables.formats import FORMATS
 
 MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
 READ_FIRST = ("na_values", "slips", "answers", "pivot")  # proposals by which the file is read
+# Of files that are told by their content; the others are folders, or several files.
+UPLOADED = [suffix for format in FORMATS if format.magic or format.marks for suffix in format.suffixes]
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
 
 
@@ -64,7 +67,8 @@ async def vega(state: Server) -> Response:
 def start(state: Server) -> HTMLResponse:
     """Return the start page."""
     items: dict[str, Any] = {where: state.all(kind)[::-1] for where, kind in KINDS.items()}
-    return page("start.html", **items, limit=amount(state.limits.upload_bytes))
+    suffixes = ",".join([*UPLOADED, ".gz", ".json"])
+    return page("start.html", **items, limit=amount(state.limits.upload_bytes), suffixes=suffixes)
 
 
 @pages.get("/data/{id}")

@@ -1,6 +1,6 @@
 """The kinds of file that are read: a record of each here, and a function ``open_NAME`` in a module.
 
-Detection, messages, ``--help`` and docs follow from ``FORMATS``.
+Detection, messages and what the page offers to choose follow from ``FORMATS``; tests compare the docs.
 """
 
 from __future__ import annotations
