@@ -3,9 +3,11 @@
 import html as markup
 import json
 import pickle
+import re
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -27,6 +29,7 @@ from gramian.kernels import Matern
 from gramian.report.facts import largest_loadings
 from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Table
+from helpers import script
 
 
 def factors(n, d, seed=0):
@@ -240,6 +243,20 @@ def test_notes_name_what_they_are_about():
     assert str(gramian.diagnose(PCA(2).fit(body))).endswith(
         "Only the model was examined: rows were not given."
     )
+
+
+def test_every_finding_has_a_trap_a_remedy_that_is_measured_and_a_row_of_the_page():
+    root = Path(__file__).parents[2]
+    source = "".join(
+        (root / f"src/gramian/{room}/findings.py").read_text() for room in ("answers", "statistics")
+    )
+    codes = {"kernel-narrow", "kernel-wide", *re.findall(r'Finding\(\s*(?:\*\()?"([a-z-]+)"', source)}
+    assert {"scale-dominates", "identifier", "size"} < codes
+    assert set(script("benchmarks/diagnosis/case.py").REMEDIES) == codes
+    traps = (root / "benchmarks/diagnosis/traps.py").read_text(encoding="utf-8")
+    assert codes <= set(re.findall(r'"([a-z-]+)"', traps))
+    rows = re.findall(r"^\|(.*?)\|", (root / "docs/diagnose.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"`([a-z-]+)`", "".join(rows))) == codes
 
 
 def test_trust_is_red_for_what_misleads_amber_for_what_to_know_and_green_without():
