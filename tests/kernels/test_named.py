@@ -1,11 +1,18 @@
 """From what a user writes to a kernel, and the list of all kernels."""
 
+import inspect
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from gramian import kernels
+from gramian import KernelPCA, Monitor, kernels
 from gramian.errors import InputTypeError, ParameterError
 from gramian.kernels import expression
+from gramian.kernels.algebra import TAKE_SPARSE
+from gramian.kernels.formulas import NAMED
+from gramian.models.kernel_pca import preimages
 
 
 def test_names_take_their_own_parameters_and_files_hold_every_kernel():
@@ -52,6 +59,21 @@ def test_what_is_no_kernel_what_is_itself_and_gamma_beside_a_length_scale():
         for kernel in [kernels.RBF(sigma=2.0), "rbf(sigma=2)", "rbf + linear", "3 * rbf"]:
             with pytest.raises(ParameterError, match=r"has its own parameters\. Set gamma, degree and"):
                 kernels.kernel_from_name(kernel, **extra)
+
+
+def test_texts_that_list_kernels_list_every_one():
+    made = [cls() for cls in NAMED if cls is not kernels.Constant]
+    listed = re.search(r"A name \((.*?)\)", KernelPCA.__doc__, re.DOTALL)[1]
+    assert set(re.findall(r'"(\w+)"', listed)) == {kernel.name for kernel in made} | {"precomputed"}
+    smooth = {kernel.name for kernel in made if getattr(kernel, "smooth", False)}
+    sparse = {kernel.name for kernel in made if kernel.takes_sparse}
+    page = (Path(__file__).parents[2] / "docs/kernels.md").read_text(encoding="utf-8")
+    rows = re.search(r"to dense ones\. (.*?) and their combinations", page, re.DOTALL)[1]
+    texts = [preimages.SMOOTH, *re.findall("rbf, .*? with nu", inspect.getsource(Monitor.contributions))]
+    assert len(texts) == 3
+    of_traits = [(text, smooth) for text in texts] + [(text, sparse) for text in (TAKE_SPARSE, rows)]
+    for text, expected in of_traits:
+        assert {kernel.name for kernel in made} & set(re.findall(r"\w+", text)) == expected, text
 
 
 ROWS = {row.name: row for row in kernels.table()}
