@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import gramian
+from gramian.select.relations import Relations
 
 ROWS = 200
 NOISES = (0.0, 1e-6, 1e-2)
@@ -128,7 +129,7 @@ def _correlated(rng: np.random.Generator) -> np.ndarray:
     return rng.standard_normal((200, 1)) + rng.standard_normal((200, 4)) / 3
 
 
-def recovered(result: gramian.Relations, laws: tuple[Law, ...], noise: float) -> bool:
+def recovered(result: Relations, laws: tuple[Law, ...], noise: float) -> bool:
     """Return whether exactly these laws were found."""
     if len(result) != len(laws):
         return False

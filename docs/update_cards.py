@@ -1,13 +1,13 @@
 """Draws what comes out of each example, for the start page of the server: ``python docs/update_cards.py``."""
 
-import tempfile
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from gramian import PCA, KernelPCA, propose, scan
-from gramian.app.server.tasks import example
+from gramian.app.server.routes import EXAMPLES
 from gramian.faces import FaceSpace, read_faces
 from gramian.figures.images import grey, grey_range, signed
 from gramian.figures.style import COLOURS
@@ -17,13 +17,6 @@ PAGE = Path(__file__).parents[1] / "src" / "gramian" / "app" / "page"
 WIDTH, HEIGHT, EDGE = 250, 140, 22
 COLUMNS, GAP, SAMPLE = 5, 4, 300
 LINE = "#7a828a"  # is seen on both grounds
-
-
-def read(folder, name, suffix):
-    """Return the path of example data."""
-    path = Path(folder) / f"{name}{suffix}"
-    path.write_bytes(example(name))
-    return path
 
 
 def table_of(path):
@@ -66,12 +59,12 @@ def tiled(mean, pictures, factor):
     return Image.fromarray(sheet, "LA")
 
 
-def cards(folder):
+def cards():
     """Return the pictures by the names of their files."""
-    penguins, parameters = table_of(read(folder, "penguins", ".csv"))
-    rings, _ = table_of(read(folder, "circle", ".csv"))
-    digits = scan(read(folder, "digits", ".zip")).read()
-    faces = read_faces(read(folder, "faces", ".zip"))
+    paths = {name: files("gramian") / "examples" / file for name, file in EXAMPLES.items()}
+    penguins, parameters = table_of(paths["penguins"])
+    rings, _ = table_of(paths["rings"])
+    digits, faces = scan(paths["digits"]).read(), read_faces(paths["faces"])
     result = {}
     fits = {
         "penguins": (PCA(2, **parameters), penguins),
@@ -92,9 +85,8 @@ def cards(folder):
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        for name, content in cards(folder).items():
-            if isinstance(content, str):
-                (PAGE / name).write_text(content, encoding="utf-8")
-            else:
-                content.save(PAGE / name, optimize=True)
+    for name, content in cards().items():
+        if isinstance(content, str):
+            (PAGE / name).write_text(content, encoding="utf-8")
+        else:
+            content.save(PAGE / name, optimize=True)
