@@ -175,8 +175,8 @@ def component_rows(model: Any, count: int) -> list[list[str]]:
     ]
 
 
-def largest_loadings(model: Any, count: int, most: int = 3) -> list[str]:
-    """Return the columns with the largest loadings of the first components, as text.
+def largest_loadings(model: Any, count: int) -> list[str]:
+    """Return the three columns with the largest loadings of the first components, as text.
 
     Empty for pictures, whose pixels have no names, and for models without loadings.
     """
@@ -187,7 +187,7 @@ def largest_loadings(model: Any, count: int, most: int = 3) -> list[str]:
     lines = []
     for direction in as_float64(directions[: min(count, model.rank_)]):
         # Of loadings that only rounding tells apart, the first column comes first.
-        order = np.argsort(-np.abs(direction).round(6), kind="stable")[:most]
+        order = np.argsort(-np.abs(direction).round(6), kind="stable")[:3]
         # A loading of 0 says nothing, and a long name would hide the others.
         loaded = [(shortened(shown(names[j]), NAME), direction[j]) for j in order]
         lines.append(", ".join(f"{name} {value:+.2f}" for name, value in loaded if abs(value) >= 0.005))

@@ -47,8 +47,6 @@ class Cause:
         As it is, and as it may have been meant.
     why : str
         A clause with the evidence.
-    partner : str
-        The column that it may be swapped with.
     """
 
     kind: Kind
@@ -56,7 +54,6 @@ class Cause:
     value: float | None
     reading: float | None
     why: str
-    partner: str = ""
 
     def __str__(self) -> str:
         if self.value is None:
@@ -117,7 +114,7 @@ def causes_of(
         if _is_swapped(row[[i, j]], low[[i, j]], high[[i, j]]):
             other = f"{names[j]} = {number(row[j], 6)}"
             why = f"may be swapped with {other}: each would be usual in the other column"
-            return [Cause("swapped", names[i], float(row[i]), float(row[j]), why, names[j])]
+            return [Cause("swapped", names[i], float(row[i]), float(row[j]), why)]
     for i in far:
         beside = [j for j in (i - 1, i + 1) if 0 <= j < len(row)]
         if any(least[j] <= row[i] <= most[j] and least[i] <= row[j] <= most[i] for j in beside):

@@ -207,9 +207,7 @@ class Expected:
     transform: Any = None
     answers: Any = None
 
-    def places(
-        self, available: Sequence[str], source: str, advice: str = "Add the missing columns, or rename yours."
-    ) -> tuple[list[int], tuple[str, ...]]:
+    def places(self, available: Sequence[str], source: str) -> tuple[list[int], tuple[str, ...]]:
         """Return where the expected columns are among the available ones, and notes on the changes.
 
         Raises
@@ -223,7 +221,9 @@ class Expected:
         missing = [name for name in names if name not in where]
         if missing:
             why = f"The columns of {source} lack {listed(missing)}, which the model was fitted on."
-            raise DataError(f"{why} Expected: {first_few(names)}.", advice)
+            raise DataError(
+                f"{why} Expected: {first_few(names)}.", "Add the missing columns, or rename yours."
+            )
         results = [where[name] for name in names]
         notes: list[str] = []
         if others := [name for name in available if name not in fitted_names]:

@@ -9,7 +9,7 @@ const SLACK = 24;  // pixels by which a card changes before its figure is drawn 
 const FILES = [["Picture (SVG)", "svg"], ["Picture (PNG)", "png"], ["Data (CSV)", "csv"]];
 const BRUSHED = new Set(["scores", "control-chart"]);  // figures in which a box is dragged
 const LONG = new Set(["contours", "control-chart", "loadings", "whitening"]);
-export const NO_FIGURES = 'Figures are not available. The administrator can install them: pip install "gramian[plots]"';
+const NO_FIGURES = "The program that draws figures was not loaded. Check that the server is running, and reload the page.";
 let program, last = Promise.resolve();
 const loaded = () => program ??= new Promise((resolve, reject) => {
   const onload = () => resolve(globalThis.vegaEmbed), onerror = () => reject(new Error(NO_FIGURES));

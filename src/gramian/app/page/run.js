@@ -15,7 +15,7 @@ export function query(data, reading) {
 }
 
 // Returns the share that is done and the seconds left: of what is counted by its rate, else of the whole by the plan.
-export function progressOf({ progress, plan, seconds: elapsed }, since) {
+function progressOf({ progress, plan, seconds: elapsed }, since) {
   if (progress.total > 0) {
     const share = Math.min(1, progress.done / progress.total), counted = progress.done - since.done;
     return { share, left: counted > 0 ? (progress.total - progress.done) * (elapsed - since.at) / counted : null };

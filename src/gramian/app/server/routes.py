@@ -26,7 +26,6 @@ STATUSES = (400, 401, 403, 404, 413, 415, 422, 429, 501, 507)
 ERROR = {"description": "error", "content": {"application/json": {"schema": {"type": "object"}}}}
 api = APIRouter(prefix="/api/v1", responses=dict.fromkeys(STATUSES, ERROR))
 Id = Annotated[str, InPath(pattern=ID)]
-IdOf = Annotated[str, Query(pattern=ID)]
 Shown = Annotated[DataQuery, Query()]
 EXAMPLES = {"penguins": "penguins.csv", "rings": "rings.csv", "digits": "digits.npz", "faces": "faces.npz"}
 SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample

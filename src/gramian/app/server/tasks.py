@@ -398,12 +398,6 @@ def operate(operation: str, options: Message, draw: int | None, **message: Messa
     return as_json({"text": text, "notes": notes, "facts": plain(facts), "figures": drawn})
 
 
-# --------------------------------------------------------------- faces
-
-
-# ------------------------------------------------------------------ examples
-
-
 def as_csv(columns: Mapping[str, Any]) -> bytes:
     """Return a table as CSV."""
     content = io.BytesIO()

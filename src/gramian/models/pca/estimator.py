@@ -53,7 +53,6 @@ class PCAAttributes(fitted.Decomposer):
     n_missing_: int
     imputed_: Imputed | None
     _center: Annotated[FloatArray, "d"]
-    _center_rest: Annotated[FloatArray, "d", OPTIONAL]
     _divisor: Annotated[FloatArray | None, "d"]
     _weight: float
     _norms: Annotated[FloatArray, "d", POSITIVE, OPTIONAL]
@@ -455,9 +454,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         self.explained_variance_ = components.values
         self.singular_values_ = np.sqrt(components.values) * math.sqrt(problem.degrees)
         self._center = view.mean.copy()
-        self.__dict__.pop("_center_rest", None)
-        if view.rest is not None:
-            self._center_rest = view.rest.copy()
         scaled = problem.scale is not None or problem.metric is not None
         self._divisor = divisor = view.data_divisor if scaled else None
         self.mean_ = arrays.from_numpy(self._center.astype(rows.dtype), rows.like)

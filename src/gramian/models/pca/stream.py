@@ -20,7 +20,6 @@ from gramian.models.pca.fits import WEIGHTED, PCAParameters, TableFit
 from gramian.statistics.component_rules import RULES
 from gramian.tables.rows import Rows, SeenRows
 
-SPLIT = 1e-8  # share of the largest eigenvalue that bounds the products of columns left out as constant
 FIXED = "cannot change within a stream", "Set it back, or start again with a fresh model."
 
 
