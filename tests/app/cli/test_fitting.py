@@ -96,6 +96,19 @@ def test_a_first_try_reads_a_messy_table_and_says_how(folder, gramian):
     assert (Path("c") / "biplot.svg").is_file()
 
 
+def test_a_command_that_names_thousands_of_columns_is_shown_in_part(folder, gramian):
+    wide = [
+        ",".join(f"gene{j}" for j in range(2000)),
+        *(",".join(["1"] * 1900 + 100 * [f"{i}.5"]) for i in range(9)),
+    ]
+    Path("wide.csv").write_text("\n".join(wide))
+    ran = gramian.works("fit wide.csv -o w")
+    again = ran.err.partition("the same without proposals: ")[2].partition("\n")[0]
+    assert len(again) < 1100
+    assert again.endswith(" ... (whole in summary.md of --out)")
+    assert again.partition(" ...")[0] in Path("w/summary.md").read_text()
+
+
 def test_options_that_are_given_win(folder, gramian):
     Path("cars.csv").write_text(CARS)
     given = "--label cylinders --scale none --missing mean --n-components 2 --id year"

@@ -40,6 +40,7 @@ from gramian.errors import ParameterError
 from gramian.figures.registry import function_of
 
 ALARM = 3  # exit code
+LONGEST = 1000  # letters of a command that is shown
 CHANNELS = ("hue", "style")  # options whose columns are read too
 AS_IS = Option("", "Take everything literally: apply nothing that the data suggest.")
 AS_JSON = Option("", "Write the result as JSON to standard output.")
@@ -308,7 +309,11 @@ class Call:
         self.check_outputs()
         context = self._context()
         if self.proposals and context.command:
-            say(f"gramian: the same without proposals: {shlex.join(context.command)}")
+            again = shlex.join(context.command)
+            again = (
+                again if len(again) <= LONGEST else f"{again[:LONGEST]} ... (whole in summary.md of --out)"
+            )
+            say(f"gramian: the same without proposals: {again}")
         try:
             with shows_progress(self.verb.doing):
                 result = self.verb(self.options, opened, context)
