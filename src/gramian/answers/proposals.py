@@ -679,7 +679,7 @@ def _of_one_scale(columns: Sequence[Column]) -> tuple[set[str], str]:
 
 def among_numbers(column: Column) -> str:
     """Return an entry of a column of text that is hardly one; "" unless most entries look like numbers."""
-    shown = [text for text in column.first if text and column.kind == "text" and not is_date(column)]
+    shown = [text for text in column.first if text] if column.kind == "text" and not is_date(column) else []
     # <=20 and >40 beside 20-40 are groups.
     odd = [text for text in shown if not is_number(text) or text[:2] in ("<=", ">=")]
     return (odd or shown or [""])[0] if 2 * len(odd) < len(shown) else ""

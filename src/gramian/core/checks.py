@@ -179,7 +179,8 @@ def shown_lines(text: Any) -> str:
     a\x07
     b
     """
-    return "\n".join(map(shown, str(text).split("\n")))
+    lines = str(text).split("\n")
+    return "\n".join(lines if "".join(lines).isprintable() else map(shown, lines))
 
 
 def percent(ratio: float | None) -> str:

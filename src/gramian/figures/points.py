@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class Groups:
         """Whether these are numbers on a continuous scale."""
         return self.values is not None and not self.kinds
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str, ...]:
         """The kinds without "no label"."""
         return tuple(kind for kind in self.kinds if kind != WITHOUT)
@@ -99,7 +100,7 @@ class Groups:
         """Whether there are more classes than colours, so that their names stand in the figure."""
         return len(self.classes) > MOST_GROUPS
 
-    @property
+    @cached_property
     def frequent(self) -> list[str]:
         """The classes that have a colour and a marker each: the most frequent ones."""
         counts = Counter(self.values.tolist() if self.kinds else [])

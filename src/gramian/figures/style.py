@@ -69,6 +69,7 @@ DEFAULTS: dict[str, Any] = {
     "axes.edgecolor": LINE,
 }
 METADATA = {"svg": ("Date", "Creator", "Format", "Type"), "pdf": ("CreationDate",), "png": ("Software",)}
+_INKS = ("axes.facecolor", "text.color")
 FIXED = {"svg.fonttype": "none", "svg.image_inline": True, "pdf.fonttype": 42}
 
 
@@ -93,18 +94,15 @@ def canvas(width_mm: float | None = None, height_mm: float | None = None) -> Ite
 def defaults(**more: Any) -> Iterator[None]:
     """Apply our defaults, while a figure is made, to those of rcParams that nobody has changed."""
     with _lock:
-        unchanged = {name: value for name, value in DEFAULTS.items() if _is_unchanged(name)}
-        if not (_is_unchanged("axes.facecolor") and _is_unchanged("text.color")):  # a style with its own ink
+        now, usual = mpl.rcParams, mpl.rcParamsDefault
+        unchanged = {name: value for name, value in DEFAULTS.items() if now[name] == usual[name]}
+        if [now[name] for name in _INKS] != [usual[name] for name in _INKS]:  # a style with its own
             unchanged = {name: value for name, value in unchanged.items() if not name.endswith("color")}
-        larger = 1 if "font.size" in unchanged else mpl.rcParams["font.size"] / DEFAULTS["font.size"]
-        sizes = (name for name in unchanged if name.endswith(("titlesize", "labelsize", "fontsize")))
-        unchanged |= {name: larger * unchanged[name] for name in sizes}
+        if "font.size" not in unchanged:
+            larger, sizes = now["font.size"] / DEFAULTS["font.size"], ("titlesize", "labelsize", "fontsize")
+            unchanged |= {name: larger * size for name, size in unchanged.items() if name.endswith(sizes)}
         with mpl.rc_context(unchanged | more):
             yield
-
-
-def _is_unchanged(name: str) -> bool:
-    return bool(mpl.rcParams[name] == mpl.rcParamsDefault[name])
 
 
 def width_mm() -> float:

@@ -157,7 +157,7 @@ def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
 
 def _shown(texts: Any) -> Any:
     """Return texts of which a spreadsheet runs none as a formula."""
-    if not any(text and text.lstrip("'")[:1] in STARTS for text in texts.to_pylist()):
+    if not re.search(rf"(?:^|\0)'*[{STARTS}]", "\0".join(filter(None, texts.to_pylist()))):
         return texts  # without Arrow's functions, whose import takes as long as writing a small table
     from gramian.tables.strings import shown_as_text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,21 +18,21 @@ from gramian.tables.reading import ReadingOptions, Remembered, group_column
 
 MOST, FEWEST = 12, (2, 3)  # different answers of a column; columns, and answers in all, that are a scale
 _MIDDLE = "Neutral|Neither agree nor disagree|Neither|Undecided|Not sure"
-# A scale a line, the lowest first; of several words for one place a table has one.
+# A scale a line, the shorter ones and the lowest first; of several words for one place a table has one.
 SCALES = f"""Strongly disagree<Disagree<Agree<Strongly agree
+Not at all<Several days<More than half the days<Nearly every day
 Strongly disagree<Disagree<{_MIDDLE}<Agree<Strongly agree
 Strongly disagree<Somewhat disagree<{_MIDDLE}<Somewhat agree<Strongly agree
-Strongly disagree<Disagree<Somewhat disagree<{_MIDDLE}<Somewhat agree<Agree<Strongly agree
-Strongly disagree<Disagree<Slightly disagree<{_MIDDLE}<Slightly agree<Agree<Strongly agree
 Never<Rarely|Seldom|Almost never<Sometimes|Occasionally<Often|Frequently|Usually<Always|Very often
-Never<Rarely|Seldom<Sometimes|Occasionally<Often|Usually<Very often|Almost always<Always
 Very poor|Very bad<Poor|Bad<Fair|Average|Acceptable<Good<Very good|Excellent
 Poor<Fair<Good<Very good<Excellent
 Very dissatisfied<Dissatisfied<Neutral|Neither<Satisfied<Very satisfied
 Very unlikely<Unlikely<Neutral|Neither<Likely<Very likely
 Not at all<A little|Slightly|A little bit<Moderately|Somewhat<Quite a bit|Very<Extremely|Very much
-Not at all<Several days<More than half the days<Nearly every day
-Not important<Slightly important<Moderately important<Important<Very important"""
+Not important<Slightly important<Moderately important<Important<Very important
+Never<Rarely|Seldom<Sometimes|Occasionally<Often|Usually<Very often|Almost always<Always
+Strongly disagree<Disagree<Somewhat disagree<{_MIDDLE}<Somewhat agree<Agree<Strongly agree
+Strongly disagree<Disagree<Slightly disagree<{_MIDDLE}<Slightly agree<Agree<Strongly agree"""
 
 
 def scale_of(answers: Sequence[str]) -> tuple[str, ...] | None:
@@ -43,13 +45,12 @@ def scale_of(answers: Sequence[str]) -> tuple[str, ...] | None:
     >>> scale_of(["yes", "no"])
     """
     answered = {answer.strip().casefold() for answer in answers}
-    for scale in sorted((line.split("<") for line in SCALES.splitlines()), key=len):
-        ranks = [rank.split("|") for rank in scale]
-        shown = [[answer for answer in rank if answer.casefold() in answered] or rank[:1] for rank in ranks]
-        if all(len(answer) == 1 for answer in shown) and answered <= {
-            answer[0].casefold() for answer in shown
-        }:
-            return tuple(answer[0] for answer in shown)
+    for scale in SCALES.splitlines():
+        if answered.issubset(re.split("[<|]", scale.casefold())):
+            ranks = [rank.split("|") for rank in scale.split("<")]
+            shown = [[word for word in rank if word.casefold() in answered] or rank[:1] for rank in ranks]
+            if max(map(len, shown)) == 1:
+                return tuple(itertools.chain(*shown))
     return None
 
 

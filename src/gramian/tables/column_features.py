@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import filterfalse
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def tokens(name: str) -> list[str]:
 
 
 def _stem(name: str) -> str:
-    return "".join(word for word in tokens(name) if not word.isdigit())
+    return "".join(filterfalse(str.isdigit, tokens(name)))
 
 
 def telling(names: Iterable[str]) -> list[bool]:

@@ -49,7 +49,8 @@ def has_label(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if values.dtype.kind not in "OUST":
         return np.ones(values.shape, dtype=bool)
     entries = values.tolist()
-    missing = {text for text in {entry for entry in entries if isinstance(entry, str)} if _is_missing(text)}
+    texts = {entry for entry in entries if isinstance(entry, str)}
+    missing = {text for text in texts if text.strip() in NO_LABEL}
     return np.array(
         [entry not in missing if isinstance(entry, str) else not _is_missing(entry) for entry in entries],
         dtype=bool,
@@ -57,8 +58,6 @@ def has_label(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 
 def _is_missing(value: Any) -> bool:
-    if isinstance(value, str):
-        return value in NO_LABEL or value.strip() in NO_LABEL
     # NA of pandas has no truth value.
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 

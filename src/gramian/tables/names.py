@@ -2,7 +2,6 @@
 
 import os
 import re
-import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -42,7 +41,7 @@ def readable(name: str) -> str:
     """Return a printable form of a file name of any bytes."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     # A control character in a name could rewrite what a terminal shows.
-    return "".join("\ufffd" if unicodedata.category(letter) == "Cc" else letter for letter in text)
+    return re.sub("[\0-\x1f\x7f-\x9f]", "\ufffd", text)
 
 
 def natural_key(name: str) -> tuple[object, ...]:

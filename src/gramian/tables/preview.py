@@ -323,12 +323,12 @@ def of_numbers(
     deviations = _deviations(Z, finite)
     many, holes = missing.sum(axis=1).tolist(), np.packbits(missing, axis=1)
     beyond = np.packbits(~(missing | finite), axis=1)
+    shown = [["" if value != value else f"{value:.6g}" for value in row] for row in X[:, :FIRST].tolist()]
 
     def column(at: int) -> Column:
         least, most = (float(low[at]), float(high[at])) if there[at] else (None, None)
-        first = tuple("" if value != value else f"{value:.6g}" for value in X[at, :FIRST].tolist())
         deviation = float(deviations[at]) if np.isfinite(deviations[at]) else None
-        about = (first, deviation, bool(whole[at]), bool(counts[at]), holes[at], sample[at])
+        about = (tuple(shown[at]), deviation, bool(whole[at]), bool(counts[at]), holes[at], sample[at])
         kind: Literal["number", "constant"] = "number" if distinct[at] > 1 else "constant"
         infinite = beyond[at] if beyond[at].any() else None
         return Column(names[at], kind, many[at], int(distinct[at]), least, most, *about, infinite=infinite)

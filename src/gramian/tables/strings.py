@@ -173,7 +173,8 @@ def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | No
     result = []
     for column in columns:
         try:
-            numbers([column.slice(0, _FIRST)], na_values, comma)  # fails sooner than the whole column
+            if len(column) > _FIRST:  # these fail sooner than the whole column
+                numbers([column.slice(0, _FIRST)], na_values, comma)
             result.append(numbers([column], na_values, comma))
         except pa.ArrowInvalid:
             result.append(_typed(column, na_values))

@@ -258,10 +258,13 @@ class TextSource(ColumnSource):
         newline = b"\n" if b"\n" in text else b"\r"
         count = self.skip_footer
         if count is None:
-            lines = text.rstrip(b"\r\n").rsplit(newline, layout.LAST_LINES)
-            lines = [self._as_utf8(line) for line in lines[len(lines) > layout.LAST_LINES :]]
-            fields = [layout.fields_of(line, self.separator) for line in lines]
-            count = layout.notes_below(fields, self.separator, self._layout.n_fields)
+            count, last = 0, text.rstrip(b"\r\n").rsplit(newline, layout.LAST_LINES)
+            for most in (1, layout.LAST_LINES):  # most tables end with a row
+                lines = [self._as_utf8(line) for line in last[-most:]]
+                fields = [layout.fields_of(line, self.separator) for line in lines]
+                count = layout.notes_below(fields, self.separator, self._layout.n_fields)
+                if not count:
+                    break
             self._note_below([line.decode("utf-8", errors="replace") for line in lines[len(lines) - count :]])
             text = text.rstrip(b"\r\n") if count else text
         if not count:
