@@ -151,3 +151,17 @@ def test_refusals(study, tmp_path):
     for other in (Whitener().fit(frame.to_numpy()), SklearnPCA(2).fit(frame.to_numpy())):
         with pytest.raises(ParameterError, match=r", but must be a fitted PCA or KernelPCA\."):
             gramian.describe(other, frame.to_numpy(), meta)
+
+
+def test_columns_are_listed_with_what_the_file_says_of_them(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 3)).round(3)
+    rows = [f"{'ab'[i % 2]},{','.join(map(str, row))}" for i, row in enumerate(X.tolist())]
+    (tmp_path / "survey.csv").write_text(
+        "\n".join(["who,Q1,Q2,Q3", "Who are you?,How old are you?,How tall are you?,", *rows])
+    )
+    table = gramian.scan(tmp_path / "survey.csv", label="who").read()
+    text = str(gramian.describe(PCA(2).fit(table), table, top=2))
+    assert "What the file says of them:\n  Q" in text
+    assert text.count("  Q1: How old are you?") == 1
+    assert "Q3:" not in text
+    assert "What the file says" not in str(gramian.describe(PCA(2).fit(X), X, {"who": ["a", "b"] * 15}))

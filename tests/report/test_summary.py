@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import h5py
 import numpy as np
 import openpyxl
@@ -39,6 +41,21 @@ def test_the_page_tells_everything():
         f"numpy {np.__version__}",
     ):
         assert part in text
+
+
+def test_columns_are_named_with_the_texts_of_their_questions():
+    texts = {f"x{j}": f"How often is it {j}?" for j in (11, 10, 3)}
+    labels = np.where(X[:, 10] > 0, "yes", "no")
+    table = Table(X, tuple(f"x{j}" for j in range(12)), labels=labels, descriptions=texts)
+    model = gramian.PCA(2).fit(table)
+    fitted = Fitted(model, table, model.transform(table))
+    first, appendix = summary_page(fitted, explanation(fitted), (), ()).split("## Loadings")
+    assert "\n\n- x10: How often is it 10?\n" in first
+    row = next(line for line in first.splitlines() if line.startswith("| x10 |"))
+    assert row.endswith("| How often is it 10? |")
+    assert "| PC1 | PC2 | description |" in appendix
+    plain = replace(fitted, table=replace(table, descriptions={}))
+    assert "description" not in summary_page(plain, explanation(plain), (), ())
 
 
 def test_a_certificate_that_fails_is_not_hidden():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,11 @@ def describe(model: Any, X: Any, meta: Any = None, *, top: int = 5) -> Descripti
         weights = _correlations(model, rows, scores) if kernel else as_float64(model.components_).T
     largest, kind = _largest(weights, column_names(model), top), "correlation" if kernel else "loading"
     variances = as_float64(model.explained_variance_)
-    return described(scores, variances, columns, largest, kind, "" if meta is None else joined)
+    named = (name for component in largest for name, _ in component)
+    texts = [] if rows.table is None else rows.table.described(named)
+    return replace(
+        described(scores, variances, columns, largest, kind, "" if meta is None else joined), texts=texts
+    )
 
 
 def _correlations(model: Any, rows: Rows, scores: FloatArray) -> FloatArray:

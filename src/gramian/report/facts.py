@@ -175,24 +175,29 @@ def component_rows(model: Any, count: int) -> list[list[str]]:
     ]
 
 
-def largest_loadings(model: Any, count: int) -> list[str]:
-    """Return the three columns with the largest loadings of the first components, as text.
+def loaded_columns(model: Any, count: int) -> list[list[tuple[str, float]]]:
+    """Return the three columns with the largest loadings of the first components, without those of 0.
 
     Empty for pictures, whose pixels have no names, and for models without loadings.
     """
     directions = getattr(model, "components_", None)
     if directions is None or not model.model_kind.linear or getattr(model, "picture_shape_", None):
         return []
-    names = column_names(model)
-    lines = []
+    names, result = column_names(model), []
     for direction in as_float64(directions[: min(count, model.rank_)]):
         # Of loadings that only rounding tells apart, the first column comes first.
         order = np.argsort(-np.abs(direction).round(6), kind="stable")[:3]
-        # A loading of 0 says nothing, and a long name would hide the others.
-        loaded = [(shortened(shown(names[j]), NAME), direction[j]) for j in order]
-        lines.append(", ".join(f"{name} {value:+.2f}" for name, value in loaded if abs(value) >= 0.005))
+        result.append([(names[j], float(direction[j])) for j in order if abs(direction[j]) >= 0.005])
     # Directions beyond the rank complete the basis, and any would do.
-    return lines + [""] * (min(count, len(directions)) - len(lines))
+    return result + [[] for _ in range(min(count, len(directions)) - len(result))]
+
+
+def largest_loadings(model: Any, count: int) -> list[str]:
+    """Return :func:`loaded_columns` as text, in which a long name would hide the others."""
+    loaded = loaded_columns(model, count)
+    return [
+        ", ".join(f"{shortened(shown(name), NAME)} {value:+.2f}" for name, value in one) for one in loaded
+    ]
 
 
 def _padded(values: Any, k: int) -> list[Any]:

@@ -200,11 +200,14 @@ class _Explained:
         )
 
     def _shown_first(self) -> Iterable[Part]:
-        """Yield the figure of the first page, and which rows set its limits."""
+        """Yield the figure of the first page, which rows set its limits, and what its columns are."""
         yield from filter(None, [self.figure])
         if isinstance(event := self.answer.evidence, Departure):
             last = shown(event.reference)
             yield f"Components and limits of this chart are those of the rows until `{last}`."
+        found, texts = " ".join(self.answer.sentences), {} if self.table is None else self.table.descriptions
+        if named := [name for name in texts if sentences.quoted(name) in found]:
+            yield from ("", *(f"- {sentences.literal(line)}" for line in self.table.described(named)))
 
     def _first_figure(self) -> Drawing | None:
         """Return the figure of the first page, which the appendix does not repeat."""
@@ -256,7 +259,15 @@ class _Explained:
         differing = f"The means of {groups} differ by more than chance in {many}"
         yield f"{differing}. Most, of the values as analysed, in:"
         heads = ("column", *(shortened(kind, NAME) for kind in kinds), "variance between groups")
-        yield Grid(heads, rows, kinds="r" + "n" * (len(kinds) + 1))
+        yield self._of_columns(heads, rows)
+
+    def _of_columns(self, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> Grid:
+        """Return a table with a row of numbers for each column, and what the file says of these."""
+        kinds, texts = "r" + "n" * (len(heads) - 1), {} if self.table is None else self.table.descriptions
+        if any(row[0] in texts for row in rows):
+            heads, kinds = (*heads, "description"), kinds + "t"
+            rows = [(*row, shortened(texts.get(row[0], ""))) for row in rows]
+        return Grid(heads, rows, kinds=kinds)
 
     def reasons(self) -> Iterable[Part]:
         """Yield why the most unusual rows of a small table are so."""
@@ -318,7 +329,7 @@ class _Explained:
         rows = [(names[j], *(f"{loading:+z.3f}" for loading in loadings[j])) for j in top]
         subset = "" if len(rows) == len(names) else f" of the {len(rows)} columns with the largest"
         yield f"Loadings (entries of unit vectors){subset}:"
-        yield Grid(("column", *component_names(loadings.shape[1])), rows, kinds="r" + "n" * loadings.shape[1])
+        yield self._of_columns(("column", *component_names(loadings.shape[1])), rows)
 
     def metadata(self) -> Iterable[Part]:
         if self.quick or self.table is None or not self.kind.gives_scores or not labels_of(self.table):

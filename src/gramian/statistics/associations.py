@@ -129,6 +129,8 @@ class Description(Tabulated):
         Columns of the metadata without an association, and why.
     joined : str
         How metadata and rows were joined.
+    texts : sequence of str
+        What the file says of columns in ``top``, such as the texts of questions.
 
     Examples
     --------
@@ -157,6 +159,7 @@ class Description(Tabulated):
     weighted_r2: FloatArray
     left_out: Mapping[str, str] = field(default_factory=dict)
     joined: str = ""
+    texts: Sequence[str] = ()
 
     @property
     def components(self) -> list[str]:
@@ -241,6 +244,9 @@ class Description(Tabulated):
             yield f"Columns with the largest {self.measure}s:"
             for name, columns in zip(self.components[:SHOWN], self.top, strict=False):
                 yield f"  {name}: " + ", ".join(f"{column} {value:+z.3f}" for column, value in columns)
+        if self.texts:
+            yield "What the file says of them:"
+            yield from (f"  {text}" for text in self.texts)
 
 
 def described(

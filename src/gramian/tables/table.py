@@ -1,6 +1,6 @@
 """A table of numbers with its names, and what is asked of one: by who reads it, and by a fitted model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.core.arrays import memory_limit_bytes
-from gramian.core.checks import counted, first_few, listed
-from gramian.errors import DataError, ParameterError
+from gramian.core.checks import counted, first_few, listed, shown
+from gramian.errors import DataError, ParameterError, shortened
 
 LOGICAL = "true and false were read as 1 and 0"
 
@@ -167,6 +167,11 @@ class Table:
             "weights": None if self.weights is None else self.weights[rows],
             "imputed": None if self.imputed is None else self.imputed[rows],
         }
+
+    def described(self, names: Iterable[str]) -> list[str]:
+        """Return a line for each of some columns that the file describes, such as the text of a question."""
+        texts = ((name, self.descriptions.get(name)) for name in dict.fromkeys(names))
+        return [f"{shown(name)}: {shortened(shown(text))}" for name, text in texts if text]
 
     @property
     def observed(self) -> "Table":

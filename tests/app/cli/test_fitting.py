@@ -304,6 +304,14 @@ def test_the_command_in_the_summary_repeats_the_fit(folder, gramian):
     )
 
 
+def test_columns_are_printed_with_the_texts_of_their_questions(folder, gramian):
+    rows = [f"{i * i % 7},{i % 5},{i % 3}" for i in range(20)]
+    Path("survey.csv").write_text("\n".join(["Q1,Q2,Q3", "How old are you?,How tall?,", *rows]))
+    output = gramian.works("fit survey.csv --n-components 2 --as-is").out
+    assert "\n  Q1: How old are you?\n" in output
+    assert output.index("Columns: ") < output.index("  Q1: ") < output.index("largest loadings")
+
+
 def test_long_tables_of_components_are_cut(folder, gramian):
     gramian.works("fit faces.npz::X --n-components 20 -o m.gramian")
     lines = component_table(package.load("m.gramian"), 3)

@@ -13,6 +13,7 @@ from gramian.tables.reading import IMPUTED
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")  # of a kernel whose name stands alone
 LISTED = 10  # components that are printed, and computed where nothing is asked
+DESCRIBED = 3  # components whose columns are described, where the file does
 Center = Annotated[bool, verb.Option()]
 Ddof = Annotated[int | None, verb.Option("NUMBER", usual="1")]
 Scale = Annotated[Literal["unit", "pareto", "genotype"] | None, verb.Option(usual="by the data")]
@@ -208,7 +209,9 @@ def fit(
     seconds, table = time.perf_counter() - start, tables.completed(made, data)
     diagnosis, command = diagnosis_of(made, table), tuple(context.command)
     answer = headline(made, table, scores, diagnosis)
-    lines = [*answer.sentences[:1], facts.in_brief(made), *sentences.used_lines(made, table), ""]
+    loaded = (name for columns in facts.loaded_columns(made, DESCRIBED) for name, _ in columns)
+    used = [*sentences.used_lines(made, table), *(f"  {line}" for line in table.described(loaded))]
+    lines = [*answer.sentences[:1], facts.in_brief(made), *used, ""]
     kinds, prepared = (loadings or "unit", format or "csv"), (diagnosis, answer if data.in_memory else None)
     return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),
