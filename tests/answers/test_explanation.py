@@ -121,6 +121,18 @@ def test_errors_say_which_argument_is_wrong_and_how(pca):
         gramian.explain(pca, X, CLASS == 0, units=[1, 2, 3])
 
 
+def test_values_after_a_transform_have_no_units_but_copies_stay(tmp_path):
+    Y = np.exp(np.random.default_rng(0).normal([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.02, size=(40, 6)))
+    Y[7, 1], Y[9] = np.exp(2.54 * 2.0), Y[8]
+    (tmp_path / "y.csv").write_text("a,b,c,d,e,f\n" + "\n".join(",".join(map(str, row)) for row in Y))
+    table = gramian.scan(tmp_path / "y.csv", transform="log").read()
+    logs = gramian.PCA(2).fit(table)
+    [unit] = gramian.explain(gramian.PCA(2).fit(table.values), table.values, 7).causes
+    assert "in centimetres, not inches" in str(unit)
+    assert gramian.explain(logs, table, 7).causes == ()
+    assert [cause.kind for cause in gramian.explain(logs, table, 9).causes] == ["copied row"]
+
+
 def test_names_stay_on_the_line_of_the_answer():
     X = np.random.default_rng(0).normal(size=(30, 2))
     X[3] = 40

@@ -103,3 +103,18 @@ def test_directions_are_of_two_columns(X):
     for other in (gramian.PCA(2).fit(np.eye(3)), gramian.Whitener().fit(X[:, :2])):
         with pytest.raises(DataError, match="Directions are drawn for a PCA of two columns,"):
             figures.directions(other, X)
+
+
+def test_figures_of_rows_read_a_file(tmp_path, X):
+    np.save(tmp_path / "x.npy", X[:, :2])
+    rows, scan = X[:, :2], gramian.scan(tmp_path / "x.npy")
+    pca, white = gramian.PCA(1).fit(rows), gramian.Whitener().fit(rows)
+    for drawn, model in (
+        (figures.kernel_contours_data, gramian.KernelPCA(2, kernel="rbf").fit(rows)),
+        (figures.directions_data, pca),
+        (figures.whitening_data, white),
+        (figures.contribution_map_data, gramian.Monitor(pca).fit(rows)),
+    ):
+        of_rows, of_file = (drawn(model, some).columns for some in (rows, scan))
+        for name, column in of_rows.items():
+            np.testing.assert_array_equal(column, of_file[name])

@@ -551,6 +551,14 @@ def test_a_reference_period_fits_the_model_again_and_sets_the_limits():
         monitor_of(model, table, reference=("1", "50"), normal=X[:100])
 
 
+def test_a_period_in_which_the_logger_was_off_for_a_while_sets_limits():
+    holed = X[:150].copy()
+    holed[[3, 40, 41]], holed[70, 0] = np.nan, np.nan
+    table, model = Table(holed), gramian.PCA(2, missing="em")
+    watch = monitor_of(model.fit(np.delete(holed, [3, 40, 41], axis=0)), table, reference=("0", "99"))
+    assert watch.model_.n_samples_ == watch.limits_.held_out == 97
+
+
 def test_refusals():
     for model in (gramian.Whitener(), None):
         with pytest.raises(ParameterError, match=r", but must be a PCA or a KernelPCA\."):

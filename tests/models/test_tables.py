@@ -212,6 +212,14 @@ def test_rows_of_a_frame_keep_its_index(index):
         assert model.table("rows", frame).index.equals(index)
 
 
+def test_rows_of_a_file_keep_their_numbers(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n,3\n4,4\n6,7\n")
+    table = gramian.scan(tmp_path / "x.csv", missing="drop-rows").read()
+    model = PCA(1).fit(table)
+    assert model.table("rows", table).index.tolist() == ["0", "2", "3"]
+    assert gramian.explain(model, table, "2").rows == ("2",)
+
+
 def test_rows_of_a_file_larger_than_memory(tmp_path):
     X = np.random.default_rng(5).normal(size=(20_000, 40))
     np.save(tmp_path / "x.npy", X)

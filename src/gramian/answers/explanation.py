@@ -174,8 +174,9 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units
     X : array-like, frame, path, Scan or Table of shape (n_samples, n_features)
         Rows of the fit, or new ones.
     subset : int, str, sequence of them, or bool array of shape (n_samples,), optional
-        A row by its number from 0 or its name; or several: names, ``"COLUMN=VALUE"`` or a value of the
-        labels for a group. A single row without ``versus`` is explained by what is usual for the others.
+        A row by its position in X (int), or by the name or number that is printed (str); or several: also
+        ``"COLUMN=VALUE"`` or a value of the labels for a group. A single row without ``versus`` is explained
+        by what is usual for the others.
         By default the row that is largest relative to its limits.
     versus : as subset, optional
         The rows to compare with, by default all others.
@@ -347,6 +348,8 @@ def _explained_row(
         contributions = whole if statistic == "T2" else whole * np.sign(values[0] - middle)
         notes = [*notes, "Contributions to a kernel PCA are approximate: they follow from its gradient."]
     causes = causes_of(values[0], values[1:], names, [_name(data, i) for i in others])
+    if getattr(fitted, "reading_", {}).get("transform"):  # logarithms have no units and no decimal points
+        causes = [cause for cause in causes if cause.kind == "copied row"]
     return _sorted(
         *(names, np.abs(contributions), data, ([row], others)),
         statistic=statistic,

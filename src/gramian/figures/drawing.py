@@ -20,6 +20,7 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.statistics.components import decomposition_of
+from gramian.tables.scan import Scan
 
 CELL = 4.2  # millimetres of a row with a name
 LONGEST = 24  # letters of such a name
@@ -129,7 +130,8 @@ def place_of(component: int | str, count: int, name: str = "component", advice: 
 
 
 def numbers_of(X: Any) -> npt.NDArray[Any]:
-    """Return the numbers of an array, a data frame or a table."""
+    """Return the numbers of an array, a data frame, a table or a file that is read."""
+    X = X.read() if isinstance(X, Scan) else X
     values = getattr(X, "values", X)
     return arrays.to_numpy(X if callable(values) else values)
 

@@ -17,6 +17,7 @@ from gramian.figures.drawing import CELL, DASHED, LONGEST, Data, bars, figure, h
 from gramian.models.events import ONSET
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import feature_names_of
+from gramian.tables.scan import Scan
 from gramian.tables.table import Table
 from gramian.tables.times import times_of
 
@@ -106,6 +107,7 @@ def _rows(X: Any, start: int, stop: int) -> Any:
     """Return some rows of any kind, with the names of their columns."""
     if hasattr(X, "iloc"):
         return X.iloc[start:stop]
+    X = X.read() if isinstance(X, Scan) else X
     some = as_float64(numbers_of(X)[start:stop])
     named = isinstance(X, Table) and X.feature_names is not None
     return Table(some, X.feature_names) if named else some

@@ -217,7 +217,8 @@ def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.
         assert examiner.problem is not None
         raise examiner.problem
     several = ", ".join(map(str, examiner.searched))
-    tested = f"{examiner.trials:,} Gram matrices of points with {several} features, chosen by a search."
+    noun = "feature" if several == "1" else "features"
+    tested = f"{examiner.trials:,} Gram matrices of points with {several} {noun}, chosen by a search."
     if lowest.ratio >= -1 and examiner.out_of_time:
         tested += " It ended at its time limit; a longer one tries more."
     return _report(examiner, lowest, tested, invent=True)

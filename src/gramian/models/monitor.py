@@ -620,6 +620,8 @@ def monitor_of(
 def period(rows: table.Table, ends: Sequence[str]) -> table.Table:
     """Return the rows from one to another: names, numbers counted from 0, or times such as "2024-05".
 
+    Rows without any value, as of a logger that was off, are left out.
+
     Examples
     --------
     >>> hours = table.Table(np.eye(3), row_names=("2024-05-01 01:00", "2024-05-01 02:00", "2024-05-02 01:00"))
@@ -642,7 +644,9 @@ def period(rows: table.Table, ends: Sequence[str]) -> table.Table:
         hint = f"Rows are from {names[0]} to {names[-1]}." if names else "Name two different rows."
         problem = f"has {counted(len(rows_inside), 'row')} of {rows.source}, too few for limits"
         raise ParameterError("reference", list(ends), problem, hint)
-    return rows_taken_of(rows, rows_inside)
+    inside = rows_taken_of(rows, rows_inside)
+    empty = np.isnan(as_float64(dense(inside.values))).reshape(len(rows_inside), -1).all(axis=1)
+    return rows_taken_of(inside, np.flatnonzero(~empty)) if empty.any() else inside
 
 
 def can_be_monitored(model: Any) -> bool:

@@ -16,7 +16,7 @@ from gramian.models.pca.missing import rows_as_fitted
 from gramian.statistics.candidates import as_frame
 from gramian.statistics.components import column_names, component_names
 from gramian.statistics.projection import incomplete_rows
-from gramian.tables.rows import Rows
+from gramian.tables.rows import Rows, row_number
 
 ROWS, COLUMNS = "rows", "columns"
 STATISTICS = ("coordinate", "correlation", "cos2", "contribution")
@@ -119,7 +119,9 @@ def _row_items(
     ----------
     Lebart, Morineau, Warwick (1984), Multivariate Descriptive Statistical Analysis, chapter 1.
     """
-    names = list(map(str, range(rows.shape[0]))) if rows.row_names is None else rows.row_names
+    names = rows.row_names
+    if names is None:
+        names = [str(row_number(rows, row)) for row in range(rows.shape[0])]
     expected, statistics, facts = scores**2 + spread, {"coordinate": scores}, {}
     if squares is not None:
         statistics["cos2"], facts["distance"] = _ratio(expected, squares[:, None]), np.sqrt(squares)
