@@ -611,13 +611,13 @@ def notes_below(rows: Sequence[Sequence[str] | None], separator: str, width: int
     0
     """
     start = len(rows)
-    while start and _is_note(rows[start - 1], separator, width, apart=True):
+    while start and is_note(rows[start - 1], separator, width, apart=True):
         start -= 1
     # Below a blank line a word is a note; without one it may be the rest of a row that begins with text.
     end = next((index for index in range(start, len(rows)) if rows[index] == []), len(rows))
     begin = [row[0] for row in rows[:start] if row is not None and len(row) == width]
     apart = set(cells.kinds(begin, separator)) == {"number"}
-    while end > start and _is_note(rows[end - 1], separator, width, apart=apart):
+    while end > start and is_note(rows[end - 1], separator, width, apart=apart):
         end -= 1
     return len(rows) - end
 
@@ -651,7 +651,7 @@ def fields_of(line: bytes, separator: str) -> list[str] | None:
     return next(csv.reader([text], delimiter=separator), [])
 
 
-def _is_note(fields: Sequence[str] | None, separator: str, width: int, *, apart: bool) -> bool:
+def is_note(fields: Sequence[str] | None, separator: str, width: int, *, apart: bool) -> bool:
     """Say whether a line below a table is blank or a note."""
     filled = [field.strip() for field in fields or () if field.strip()]
     if not filled:

@@ -258,13 +258,13 @@ class TextSource(ColumnSource):
         newline = b"\n" if b"\n" in text else b"\r"
         count = self.skip_footer
         if count is None:
-            count, last = 0, text.rstrip(b"\r\n").rsplit(newline, layout.LAST_LINES)
-            for most in (1, layout.LAST_LINES):  # most tables end with a row
-                lines = [self._as_utf8(line) for line in last[-most:]]
+            last = text.rstrip(b"\r\n").rsplit(newline, layout.LAST_LINES)[-layout.LAST_LINES :]
+            lines, count = [self._as_utf8(line) for line in last], 0
+            of_table, end = (self.separator, self._layout.n_fields), lines[-1]
+            # Most tables end with a row.
+            if layout.is_note(layout.fields_of(end, self.separator), *of_table, apart=True):
                 fields = [layout.fields_of(line, self.separator) for line in lines]
-                count = layout.notes_below(fields, self.separator, self._layout.n_fields)
-                if not count:
-                    break
+                count = layout.notes_below(fields, *of_table)
             self._note_below([line.decode("utf-8", errors="replace") for line in lines[len(lines) - count :]])
             text = text.rstrip(b"\r\n") if count else text
         if not count:
