@@ -665,22 +665,13 @@ def by_file(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
 
 
 def by_stream(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
-    """In batches, or by a fit that goes on in batches."""
+    """In batches."""
     asked = {name: value for name, value in asked.items() if name != "memory_limit"}
     asked["solver"] = str(rng.choice(["auto", "covariance", "krylov"]))
     model, n = PCA(**asked), len(X)
     cuts = np.unique(np.r_[0, rng.integers(1, n + 1, int(rng.integers(0, 6))), n])
-    parts = [X[a:b] for a, b in pairwise(cuts.tolist())]
-    first = parts[0]
-    if model.solver == "auto" and len(first) > 1 and rng.random() < 0.4:
-        few = model.n_components
-        if isinstance(few, int):
-            model.set_params(n_components=min(few, *first.shape))
-        model.fit(first)
-        parts = parts[1:]
-        model.set_params(n_components=few)
-    for part in parts:
-        model.partial_fit(part)
+    for a, b in pairwise(cuts.tolist()):
+        model.partial_fit(X[a:b])
     return model
 
 

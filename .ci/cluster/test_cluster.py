@@ -83,26 +83,14 @@ def test_data_larger_than_a_worker_is_in_no_place_as_a_whole(client):
     assert max(peaks.values()) < 0.8 * LIMIT
 
 
-def test_the_plan_tells_tasks_and_bytes_of_a_pass(client, stored):
+def test_the_plan_tells_the_tasks_of_a_pass(client, stored):
     lazy = client.persist(da.from_zarr(stored[0]))
     list(as_completed(client.futures_of(lazy)))
     step = PCA(5, solver="covariance").plan(lazy).steps[0].detail
-    said = re.search(r"60 chunks on 2 workers: a pass is (\d+) tasks and moves about (\d+) kB$", step)
-
-    def received(dask_worker):
-        return [
-            count
-            for transfer in dask_worker.transfer_incoming_log
-            for key, count in transfer["keys"].items()
-            if str(key).startswith(("_on_part", "_merged"))
-        ]
-
-    before = sum(map(sum, client.run(received).values()))
+    said = re.search(r"60 chunks on 2 workers: a pass is (\d+) tasks$", step)
     with get_task_stream(client) as stream:
         PCA(5, solver="covariance", tol=1e-3).fit(lazy)
     assert sum(task["key"].startswith(("_on_part", "_merged")) for task in stream.data) == int(said[1])
-    moved = sum(map(sum, client.run(received).values())) - before
-    assert moved / 3 < 1000 * int(said[2]) < 3 * moved
 
 
 def test_two_clients_fit_at_once(cluster, stored):
