@@ -3,13 +3,14 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray
 
-from gramian import PCA
+from gramian import PCA, scan
 from gramian.connect.xarray import inverse, pca, project
 from gramian.errors import (
     DataError,
@@ -18,6 +19,7 @@ from gramian.errors import (
     MissingValuesError,
     ParameterError,
 )
+from gramian.report.headline import headline
 
 LAT, LON = np.linspace(-75.0, 75.0, 6), np.arange(0.0, 360.0, 45.0)
 TIMES = pd.date_range("2000-01-01", periods=20, freq="MS")
@@ -421,3 +423,30 @@ def test_the_headline_says_what_the_first_pattern_and_its_series_are():
     members = da.expand_dims(member=2).copy()
     assert "steps" not in pca(members, ("member", "time")).attrs["headline"]
     assert pca(da, center=False).attrs["headline"] == ""
+
+
+@pytest.mark.parametrize("kind", ["zarr", "zarr 3", "h5"])
+def test_a_fit_of_a_field_in_a_file_has_its_headline(kind, tmp_path):
+    blob = np.exp(-((LAT[:, None] - 15) ** 2 + (LON - 90) ** 2) / 5000)
+    da = grid(made() + 30 * np.random.default_rng(1).standard_normal((20, 1, 1)) * blob)
+    if kind == "h5":  # with scales of dimensions, as netCDF 4 has them
+        path, h5py = tmp_path / "field.h5", pytest.importorskip("h5py")
+        with h5py.File(path, "w") as file:
+            field = file.create_dataset("sst", data=da.values)
+            for axis, values in enumerate((np.arange(20), LAT, LON)):
+                scale = file.create_dataset(("time", "lat", "lon")[axis], data=values)
+                scale.make_scale()
+                field.dims[axis].attach_scale(scale)
+    else:
+        pytest.importorskip("zarr")
+        path = tmp_path / "field.zarr"
+        da.to_zarr(path, zarr_format=3 if kind == "zarr 3" else 2, consolidated=False)
+    table = scan(f"{path}::sst").read()
+    assert [*table.axes] == ["lat", "lon"]
+    np.testing.assert_array_equal(table.axes["lat"], LAT)
+    model = PCA(K).fit(table)
+    found = headline(model, table, model.transform(table))
+    assert (found.kind, found.sentences) == ("grid", (pca(da, n_components=K).attrs["headline"],))
+    assert "strongest at lat=15, lon=90" in found.sentences[0]
+    pictures = replace(table, axes={})
+    assert headline(model, pictures, model.transform(pictures)).kind == "pictures"

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
-from gramian.core import checks
 from gramian.core.arrays import as_float64, is_dask, memory_limit_bytes
-from gramian.core.checks import check_choice, check_integer, counted, listed
+from gramian.core.checks import check_choice, check_integer, counted, listed, slices
 from gramian.core.package import __version__
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, InputTypeError, MissingValuesError, ParameterError, needs
 from gramian.models.pca.estimator import PCA
+from gramian.statistics.associations import field_pattern
 from gramian.statistics.normal_model import NormalModel
 from gramian.statistics.projection import LinearProjection
 from gramian.tables.as_rows import as_rows
@@ -35,10 +34,6 @@ CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because cells were apart
 SEARCHED = 64  # rows that are searched for NaN at a time
 LATITUDES = ("lat", "lats", "latitude", "latitudes", "nav_lat", "clat", "xlat")
 POLE = 1e-15  # cosine of the latitude
-ONE_SIGN, OPPOSITE = 0.9, 0.5  # share of the area; the other end of a contrast, relative to the first
-# Of a series: samples, p and share of a trend; periods, bins beside a peak of the spectrum, and their share.
-SHORTEST, LEVEL, EXPLAINED, CYCLES, NEAR, REGULAR = 60, 1e-3, 0.3, 4, 2, 0.8
-ERRORS = 2.0  # standard errors between two variances (North and others 1982), for times that remember
 CODES = ("_FillValue", "missing_value")  # attributes of numbers as they are stored
 IMPUTING = ("mean", "em", "iterative")
 CHOOSE = (
@@ -435,7 +430,7 @@ def _empty_columns(table: Any) -> BoolArray:
     empty: BoolArray = np.isnan(np.asarray(table[0]))
     if is_dask(table):
         return np.isnan(table).all(axis=0).compute() if empty.any() else empty
-    for rows in checks.slices(len(table), SEARCHED):
+    for rows in slices(len(table), SEARCHED):
         if not empty.any():
             break
         empty &= np.isnan(table[rows]).all(axis=0)
@@ -560,9 +555,9 @@ def _results(
     result |= _of_components(model, of_scores)
     coordinates = [array.coords.to_dataset() for array in (samples, base)]
     coords = xarray.merge(coordinates, compat="override").coords
-    attrs = {"headline": _headline(model, as_float64(scores), grid, samples.ndim == 1)} | _attributes(
-        model, options
-    )
+    attrs = {
+        "headline": field_pattern(model, as_float64(scores), grid.place, samples.ndim == 1)
+    } | _attributes(model, options)
     if base.name:
         attrs["variable"] = str(base.name)
     return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
@@ -619,63 +614,6 @@ def _attributes(model: PCA, options: dict[str, str]) -> dict[str, Any]:
         "sampling": "" if sample is None else sample.brief,
         "certificate": str(model.certificate_),
     }
-
-
-def _headline(model: PCA, scores: FloatArray, grid: _Grid, ordered: bool) -> str:
-    """Return where the first pattern is and what its series does, or which ones are not told apart."""
-    sample, weight, divisor = model.sampling_, model.feature_weight, model._host_divisor
-    if sample is None or not sample.groups:
-        return ""
-    ratios, together = as_float64(model.explained_variance_ratio_), len(sample.groups[0])
-    if together == 1 and len(ratios) > 1:
-        # A trend or a cycle is no chance: only what both remember makes times fewer.
-        memory = min(_memory(x - x.mean()) for x in scores[:, :2].T) ** 2
-        error = np.sqrt(2 / len(scores) * (1 + memory) / (1 - memory))
-        together += int(ratios[1] > ratios[0] * (1 - ERRORS * error))
-    share = f"{checks.percent(float(ratios[:together].sum()))} of the variance"
-    if together > 1:
-        names = "PC1 and PC2" if together == 2 else f"PC1 to PC{together}"
-        return f"{names} (together {share}) are not told apart by these samples: read them together."
-    pattern = as_float64(model.components_)[0] * (1.0 if divisor is None else divisor)
-    area = np.ones(len(pattern)) if weight is None else as_float64(weight)
-    top = int(np.abs(pattern).argmax())
-    signed, where = pattern * np.sign(pattern[top]), grid.place(top)
-    same, other = float(area[signed > 0].sum() / area.sum()), int(signed.argmin())
-    if same >= ONE_SIGN:
-        of = "cells" if (area == area[0]).all() else "area"
-        is_where = f"has one sign over {100 * same:.0f} % of the {of}, strongest at {where}"
-    elif -signed[other] >= OPPOSITE * signed[top]:
-        is_where = f"is a contrast between {where} and {grid.place(other)}"
-    else:
-        is_where = f"is strongest at {where}"
-    return (
-        f"PC1 ({share}) {is_where}{_series(scores[:, 0] * np.sign(pattern[top]), where) if ordered else ''}."
-    )
-
-
-def _series(x: FloatArray, where: str) -> str:
-    """Return whether a series rises, falls or repeats; "" if it does not by more than what remembers may."""
-    n, order = len(x), np.arange(len(x), dtype=np.float64)
-    if n < SHORTEST or not np.ptp(x) > 0:
-        return ""
-    line = stats.linregress(order, x)
-    rest = x - line.intercept - line.slope * order
-    memory, r2 = _memory(rest), line.rvalue**2
-    freedom = n * (1 - memory) / (1 + memory) - 2
-    t = np.sqrt(r2 * max(freedom, 0.0) / max(1 - r2, np.finfo(float).tiny))
-    if freedom > 1 and r2 >= EXPLAINED and 2 * stats.t.sf(t, freedom) < LEVEL:
-        return f"; at {where} it {'rises' if line.slope > 0 else 'falls'} over the whole time"
-    power = np.abs(np.fft.rfft(rest * np.hanning(n))[1:]) ** 2
-    top = int(power.argmax())
-    near = power[max(0, top - NEAR) : top + NEAR + 1]
-    if top + 1 < CYCLES or near.sum() < REGULAR * power.sum():
-        return ""
-    return f"; at {where} it repeats after about {n / (top + 1):.3g} steps"
-
-
-def _memory(x: FloatArray) -> float:
-    """Return the correlation of each value of a series without a mean with the next, at least 0."""
-    return max(0.0, float(x[1:] @ x[:-1]) / max(float(x @ x), np.finfo(float).tiny))
 
 
 def _said(value: Any) -> str:

@@ -17,7 +17,7 @@ from gramian.core.records import FloatArray, IntArray
 from gramian.errors import shortened
 from gramian.report.facts import where_text
 from gramian.report.sentences import quoted
-from gramian.statistics.associations import LEVEL, associated
+from gramian.statistics.associations import LEVEL, associated, field_pattern
 from gramian.statistics.components import component_names, feature_names_of, shares_of
 from gramian.statistics.groups import CHANCE, COMPONENTS, Parted, Separation, parted, separation_of
 from gramian.statistics.units import column_axis
@@ -44,7 +44,7 @@ class Headline:
 
     Attributes
     ----------
-    kind : {"groups", "time", "pictures", "noise", "clusters", "components"}
+    kind : {"groups", "time", "grid", "pictures", "noise", "clusters", "components"}
         What the first sentence is about.
     sentences : tuple of str
         The answer; then what the first one or two components are.
@@ -56,7 +56,7 @@ class Headline:
         What the first sentence says, as numbers.
     """
 
-    kind: Literal["groups", "time", "pictures", "noise", "clusters", "components"]
+    kind: Literal["groups", "time", "grid", "pictures", "noise", "clusters", "components"]
     sentences: tuple[str, ...]
     figure: str = "scores"
     pair: tuple[int, int] = (1, 2)
@@ -97,9 +97,9 @@ def headline(
     varying = k if ratios is None else int((ratios > 0).sum())
     # Batches that follow one another differ where the process does; what they cannot say is since when.
     first_two = (_time, _groups) if _are_batches(table) else (_groups, _time)
-    tests = (*first_two, _pictures, _clusters, _noise) if varying else ()
+    tests = (*first_two, _field, _pictures, _clusters, _noise) if varying else ()
     first = next(filter(None, (test(model, table, Z, diagnosis) for test in tests)), None)
-    described = min(DESCRIBED, varying) if first is None else 0 if first.kind == "noise" else 1
+    described = min(DESCRIBED, varying) if first is None else 0 if first.kind in ("noise", "grid") else 1
     axis = column_axis(feature_names_of(model)) if model.model_kind.linear and described else None
     about = tuple(f"{_about(model, index, axis)}." for index in range(described))
     if table is not None and len(Z) and about and DEPTH in table.metadata:
@@ -241,6 +241,21 @@ def _noise(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis 
         f"These {counted(model.n_samples_, 'row')} show no direction that unrelated columns would not show."
     )
     return Headline("noise", (sentence,), "scree")
+
+
+def _field(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
+    """Say where the first pattern of a field on a grid is, and what its series does."""
+    kind = model.model_kind
+    if table is None or len(table.axes) != 2 or not len(Z) or not kind.linear or kind.whitens:
+        return None
+    (row, rows), (column, columns) = table.axes.items()
+
+    def place(cell: int) -> str:
+        i, j = divmod(cell, len(columns))
+        return f"{row}={rows[i]:.6g}, {column}={columns[j]:.6g}"
+
+    said = field_pattern(model, Z, place, ordered=True)
+    return Headline("grid", (said,), "components") if said else None
 
 
 def _pictures(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:

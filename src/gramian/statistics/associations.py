@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,10 @@ from gramian.tables.as_rows import as_rows
 NUMBER, CATEGORY = "number", "category"
 MOST_CODES = 10  # distinct whole numbers up to which they are codes of categories
 SHOWN, LEVEL = 10, 0.05
+ONE_SIGN, OPPOSITE = 0.9, 0.5  # share of the area; the other end of a contrast, relative to the first
+# Of a series: samples, p and share of a trend; periods, bins beside a peak of the spectrum, and their share.
+SHORTEST, RARE, EXPLAINED, CYCLES, NEAR, REGULAR = 60, 1e-3, 0.3, 4, 2, 0.8
+ERRORS = 2.0  # standard errors between two variances (North and others 1982), for times that remember
 
 
 @dataclass(frozen=True, eq=False)
@@ -499,3 +503,74 @@ def not_normal(points: FloatArray) -> bool:
     steps = np.arange(n + 1) / n
     far = max(np.abs(expected - steps[1:]).max(), np.abs(expected - steps[:-1]).max())
     return bool(far > max(FAR, LEVEL_FAR / np.sqrt(n)))
+
+
+# ---- Fields on a grid: where a pattern is, and what its series does
+
+
+def field_pattern(model: Any, scores: FloatArray, place: Callable[[int], str], ordered: bool) -> str:
+    """Return where the first pattern of a field is and what its series does, or which are not told apart.
+
+    Parameters
+    ----------
+    model : fitted PCA
+        Of the cells of a grid; "" where it says nothing of the sample.
+    scores : ndarray of shape (n, k)
+    place : callable
+        Returns the coordinates of a column.
+    ordered : bool
+        Whether rows are one series.
+    """
+    sample, weight, divisor = model.sampling_, model.feature_weight, model._host_divisor
+    if sample is None or not sample.groups:
+        return ""
+    ratios, together = as_float64(model.explained_variance_ratio_), len(sample.groups[0])
+    if together == 1 and len(ratios) > 1:
+        # A trend or a cycle is no chance: only what both remember makes times fewer.
+        memory = min(_memory(x - x.mean()) for x in scores[:, :2].T) ** 2
+        error = np.sqrt(2 / len(scores) * (1 + memory) / (1 - memory))
+        together += int(ratios[1] > ratios[0] * (1 - ERRORS * error))
+    share = f"{percent(float(ratios[:together].sum()))} of the variance"
+    if together > 1:
+        names = "PC1 and PC2" if together == 2 else f"PC1 to PC{together}"
+        return f"{names} (together {share}) are not told apart by these samples: read them together."
+    pattern = as_float64(model.components_)[0] * (1.0 if divisor is None else divisor)
+    area = np.ones(len(pattern)) if weight is None else as_float64(weight)
+    top = int(np.abs(pattern).argmax())
+    signed, where = pattern * np.sign(pattern[top]), place(top)
+    same, other = float(area[signed > 0].sum() / area.sum()), int(signed.argmin())
+    if same >= ONE_SIGN:
+        of = "cells" if (area == area[0]).all() else "area"
+        is_where = f"has one sign over {100 * same:.0f} % of the {of}, strongest at {where}"
+    elif -signed[other] >= OPPOSITE * signed[top]:
+        is_where = f"is a contrast between {where} and {place(other)}"
+    else:
+        is_where = f"is strongest at {where}"
+    return (
+        f"PC1 ({share}) {is_where}{_series(scores[:, 0] * np.sign(pattern[top]), where) if ordered else ''}."
+    )
+
+
+def _series(x: FloatArray, where: str) -> str:
+    """Return whether a series rises, falls or repeats; "" if it does not by more than what remembers may."""
+    n, order = len(x), np.arange(len(x), dtype=np.float64)
+    if n < SHORTEST or not np.ptp(x) > 0:
+        return ""
+    line = stats.linregress(order, x)
+    rest = x - line.intercept - line.slope * order
+    memory, r2 = _memory(rest), line.rvalue**2
+    freedom = n * (1 - memory) / (1 + memory) - 2
+    t = np.sqrt(r2 * max(freedom, 0.0) / max(1 - r2, np.finfo(float).tiny))
+    if freedom > 1 and r2 >= EXPLAINED and 2 * stats.t.sf(t, freedom) < RARE:
+        return f"; at {where} it {'rises' if line.slope > 0 else 'falls'} over the whole time"
+    power = np.abs(np.fft.rfft(rest * np.hanning(n))[1:]) ** 2
+    top = int(power.argmax())
+    near = power[max(0, top - NEAR) : top + NEAR + 1]
+    if top + 1 < CYCLES or near.sum() < REGULAR * power.sum():
+        return ""
+    return f"; at {where} it repeats after about {n / (top + 1):.3g} steps"
+
+
+def _memory(x: FloatArray) -> float:
+    """Return the correlation of each value of a series without a mean with the next, at least 0."""
+    return max(0.0, float(x[1:] @ x[:-1]) / max(float(x @ x), np.finfo(float).tiny))

@@ -216,6 +216,7 @@ def _table_of_array(source: ArraySource, reading: ReadingOptions, limit: int | N
         names,
         **label_fields(labels),
         picture_shape=(source.shape[1], source.shape[2]) if len(source.shape) == 3 else None,
+        axes=source.axes,
         source=source.source,
         notes=(*source.notes, *logical, *(() if lazy else source.notes_in_memory)),
         origin=source.origin(),

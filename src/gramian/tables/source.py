@@ -13,7 +13,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
@@ -376,6 +376,8 @@ class ArraySource:
         Of genotypes: the allele that a column counts, and the other one, by its name.
     origin : callable
         Returns the hash of the data, once they are read, if it is not that of the file.
+    axes : mapping of str to ndarray
+        Of a field on a grid: the positions along its height and width, by the names of these dimensions.
     """
 
     source: str
@@ -392,6 +394,7 @@ class ArraySource:
     notes_in_memory: tuple[str, ...] = ()
     alleles: Mapping[str, tuple[str, str]] | None = None
     origin: Callable[[], Origin] = Origin
+    axes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, header: Header, name: str, notes: tuple[str, ...] = (), **more: Any) -> ArraySource:
@@ -409,6 +412,23 @@ class ArraySource:
     def memory_of(self, rows: range) -> int:
         """Return the bytes that reading some rows takes in memory."""
         return bytes_of_rows(self.shape, self.dtype) if self.bytes_read is None else self.bytes_read(rows)
+
+
+def grid_axes(shape: tuple[int, ...], axes: Sequence[tuple[str, Header | None]]) -> dict[str, Any]:
+    """Return the positions along height and width of an array, by their names; none unless both are numbers.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (n, height, width).
+    axes : sequence of (str, Header or None)
+        The names of its dimensions, and what the file has of the positions along them.
+    """
+    along = {name: header for name, header in axes[1:] if header is not None and header.dtype.kind in "iuf"}
+    lengths = [header.shape for header in along.values()]
+    if len(shape) != 3 or lengths != [(shape[1],), (shape[2],)]:
+        return {}
+    return {name: np.asarray(header.read()) for name, header in along.items()}
 
 
 def rows_of(read: Callable[[], Any], rows: range | None = None) -> Any:

@@ -107,6 +107,8 @@ class Table:
         Units of columns that a file states apart from their names, by these.
     descriptions : mapping of str to str
         What a file says of columns below its header, such as the texts of questions, by their names.
+    axes : mapping of str to ndarray
+        Of fields on a grid: the positions along height and width, by the names of these dimensions.
     levels : mapping of str to tuple of str
         Ordered categories that a file states of its labels and metadata, by their names.
     imputed : ndarray of bool, of the shape of the values, or None
@@ -132,6 +134,7 @@ class Table:
     imputed: npt.NDArray[np.bool_] | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

@@ -79,6 +79,10 @@ def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
         return whole // len(dataset) * len(rows) if are_some(rows) else whole
 
     more: dict[str, Any] = {"lazy": lazy, "bytes_read": bytes_read, "notes": notes}
+    scales = [scale[0] for scale in dataset.dims if len(scale)]  # as netCDF 4 has them
+    if len(scales) == len(header.shape) == 3:
+        axes = [(scale.name.rpartition("/")[2], header_of(scale)) for scale in scales]
+        more["axes"] = source.grid_axes(header.shape, axes)
     return source.ArraySource(opened.name, header.shape, header.dtype, read, **more)
 
 

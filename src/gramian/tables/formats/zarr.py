@@ -20,7 +20,7 @@ import numpy.typing as npt
 from gramian.core.atomic import as_file_error, temporary_beside
 from gramian.errors import DataError, FileError, needs
 from gramian.tables.names import METADATA
-from gramian.tables.source import ArraySource, Header, Opened, damage, pick_array, require_room
+from gramian.tables.source import ArraySource, Header, Opened, damage, grid_axes, pick_array, require_room
 from gramian.tables.stored import UNPACKED, Cache, ChunkedRows
 
 WRITTEN = 8 << 20  # bytes of a chunk that is written
@@ -143,7 +143,13 @@ def open_zarr(opened: Opened, key: str | None) -> ArraySource:
         more = {"key": array.path, "cache": Cache(array), "speed": UNPACKED}
         return ZarrRows.of(path, array, limit, name, watched, **more)
 
-    return ArraySource.of(replace(header, read=read), name, () if alone else notes, lazy=lazy)
+    # As xarray writes them: in the third version of the format, or before it.
+    dims = getattr(array.metadata, "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS") or ()
+    folder = key.rpartition("/")[0]
+    near = {str(dim): arrays.get(f"{folder}/{dim}".lstrip("/")) for dim in dims}
+    axes = [(dim, None if stored is None else header_of(stored)) for dim, stored in near.items()]
+    more: dict[str, Any] = {"lazy": lazy, "axes": grid_axes(header.shape, axes)}
+    return ArraySource.of(replace(header, read=read), name, () if alone else notes, **more)
 
 
 def header_of(array: Any) -> Header:
