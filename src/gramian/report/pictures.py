@@ -144,12 +144,15 @@ class Errors:
     ----------
     center : ndarray of shape (n_features,)
         The model's mean.
+    scale : ndarray of shape (n_features,), optional
+        What the model divides columns by: differences are in its units.
     squares, sizes : array of float
         ``||x - x~||^2`` and ``||x - mean||`` of every row.
     """
 
-    def __init__(self, center: npt.NDArray[Any]) -> None:
+    def __init__(self, center: npt.NDArray[Any], scale: Any = None) -> None:
         self.center, self.squares, self.sizes = center, array("d"), array("d")
+        self.scale = 1.0 if scale is None else as_float64(scale)
 
     def add(self, original: npt.NDArray[Any], back: npt.NDArray[Any]) -> None:
         """Add a block of rows."""
@@ -158,8 +161,8 @@ class Errors:
         there = ~np.isnan(original)
         distances, sizes = np.where(there, original - back, 0.0), np.where(there, original - self.center, 0.0)
         nothing = np.isnan(back).any(axis=1)
-        self.squares.extend(np.where(nothing, np.nan, np.sum(distances**2, axis=1)))
-        self.sizes.extend(np.linalg.norm(sizes, axis=1))
+        self.squares.extend(np.where(nothing, np.nan, np.sum((distances / self.scale) ** 2, axis=1)))
+        self.sizes.extend(np.linalg.norm(sizes / self.scale, axis=1))
 
     @property
     def relative(self) -> npt.NDArray[np.float64]:

@@ -59,6 +59,10 @@ def test_rebuilt_rows_equal_the_definition(folder, gramian, flower_model):
     error = np.linalg.norm(X - expected, axis=1) / np.linalg.norm(X - model.mean_, axis=1)
     assert facts["relative_error_percentiles"]["50 %"] == pytest.approx(np.median(error))
     assert facts["mean_square_error"] == pytest.approx(np.sum((X - expected) ** 2, axis=1).mean())
+    gramian.works("fit flowers.csv --drop species --scale unit -o u.gramian")
+    facts = gramian("reconstruct u.gramian new.csv --drop species -k 1 -o back.npy --json").json
+    errors = package.load("u.gramian").reconstruction_errors(flowers())[:, 1]
+    assert facts["mean_square_error"] == pytest.approx(errors.mean())
 
 
 def test_whitened_scores_lead_back_too(folder, gramian):

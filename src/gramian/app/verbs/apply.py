@@ -98,7 +98,8 @@ def reconstruct(
     from gramian.report.pictures import Errors, rebuilt
     from gramian.report.tables import completed
 
-    table, errors = completed(model, data), Errors(center_of(model))
+    scale = getattr(model, "scale_", None)
+    table, errors = completed(model, data), Errors(center_of(model), scale)
     count = n_components or int(model.n_components_)
     blocks = rebuilt(model, table, count, errors, None, memory_limit_bytes(memory_limit))
 
@@ -112,9 +113,10 @@ def reconstruct(
         }
 
     def text() -> str:
+        units = "" if scale is None else " of scaled columns"
         return (
             f"{counted(len(errors.squares), 'row')} rebuilt from {count} components.\n"
-            "Relative error |x - x~| / |x - mean|, by percentile of the rows: "
+            f"Relative error |x - x~| / |x - mean|{units}, by percentile of the rows: "
             f"{_shown(errors.percentiles(), '.4f')}\n"
             f"Mean square error |x - x~|^2: {errors.mean_square:.6g}"
         )
