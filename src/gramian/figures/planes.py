@@ -427,14 +427,14 @@ class Whitening(Data):
 
     Attributes
     ----------
+    panels : sequence of Rows
+        Before, and after.
     ellipses : sequence of ndarray of shape (m, 2)
         The 95 % normal ellipse of each panel.
-    titles : sequence of pair of str
-        Of the axes of each panel.
     """
 
+    panels: Sequence[Rows]
     ellipses: Sequence[FloatArray]
-    titles: Sequence[Sequence[str]]
 
 
 def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 2)) -> Whitening:
@@ -445,15 +445,14 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
     if len(components) != 2:
         raise ParameterError("components", components, "are not two columns", "Name two, such as (1, 3).")
     indices = [place_of(item, count, "components", f"{count} columns are whitened.") for item in components]
-    rows = style.sampled_rows(n)
+    rows, few = style.sampled_rows(n)
     pairs = [table[:, indices] for table in tables]
-    columns = {"row": rows}
-    for when, pair in zip(("before", "after"), pairs, strict=True):
-        columns |= {f"{when}_{side}": column for side, column in zip("xy", pair[rows].T, strict=True)}
-    before, after = feature_names_of(model), model.get_feature_names_out()
-    titles = [[before[index] for index in indices], [f"{after[index]} (whitened)" for index in indices]]
-    few = f"A random sample of {len(rows):,} of {n:,} rows (seed 0)." if len(rows) < n else ""
-    return Whitening(columns, [few, "95 % normal ellipses."], list(map(normal_ellipse, pairs)), titles)
+    sides = np.hstack(pairs)[rows].T
+    columns = {"row": rows} | dict(zip(("before_x", "before_y", "after_x", "after_y"), sides, strict=True))
+    names = feature_names_of(model), [f"{name} (whitened)" for name in model.get_feature_names_out()]
+    parts = zip(pairs, ([every[index] for index in indices] for every in names), strict=True)
+    panels = [Rows({}, (), pair, rows, points.Groups(), titles) for pair, titles in parts]
+    return Whitening(columns, [few, "95 % normal ellipses."], panels, list(map(normal_ellipse, pairs)))
 
 
 @figure(whitening_data)
@@ -496,15 +495,9 @@ def whitening(data: Whitening, ax: Any, **scatter: Any) -> Any:
     >>> np.std(data.columns["after_x"], ddof=1).round(4).item()
     1.0
     """
-    axes, panels = _panels([data.titles], ax, space=3)
-    _, *values = data.columns.values()
-    for index, (panel, (x, y)) in enumerate(panels):
-        pair, ellipse = np.stack(values[2 * index : 2 * index + 2], axis=1), data.ellipses[index]
+    axes, panels = _panels([data.panels], ax, space=3)
+    for (panel, rows), ellipse in zip(panels, data.ellipses, strict=True):
         style.zero_lines(panel)
-        look = {"s": 6, "lw": 0, "alpha": 0.6, "color": style.BLUE, "rasterized": len(pair) > style.RASTER}
-        panel.scatter(*pair.T, **look | scatter)
         panel.plot(*ellipse.T, color=style.VERMILION, lw=1)
-        edges = style.edges_of(pair, ellipse, margin=0.04)
-        style.set_edges(panel, edges, equal=index > 0 and style.is_comparable(edges))
-        style.words(panel, x=x, y=y)
+        _draw_rows(panel, rows, {"s": 6, "linewidths": 0, "alpha": 0.6} | scatter, ellipse)
     return axes

@@ -223,9 +223,8 @@ def scores_data(
     if labels is None and (n > NAMED or groups.is_many):
         written = () if groups.is_many or single else _outermost(values, written)
     lines, sentences = _ellipses(values, groups) if ellipses and not single else ([], [])
-    drawn = sampled_rows(n)
-    few = f"A random sample of {len(drawn):,} of {n:,} rows (seed 0)."
-    notes = [few if len(drawn) < n else f"{counted(n, 'row')}."]
+    drawn, few = sampled_rows(n)
+    notes = [few or f"{counted(n, 'row')}."]
     notes += ["Names: the outermost rows."] if "" in written and labels is None else []
     if groups.is_scale and (without := int(np.isnan(groups.values).sum())):
         notes.append(f"{counted(without, 'row')} without {groups.title or 'a value'} not drawn.")

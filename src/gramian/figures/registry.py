@@ -51,6 +51,11 @@ class Figure:
     labels: bool = False
 
     @property
+    def module(self) -> str:
+        """The name of its module in ``gramian.figures``."""
+        return self.place.partition(":")[0]
+
+    @property
     def function(self) -> str:
         """The name of its function."""
         return self.place.partition(":")[2] or self.name.replace("-", "_")
@@ -92,7 +97,7 @@ class Figure:
             from gramian.statistics.components import mapping_of
 
             model = mapping_of(model)
-        function = function_of(self.place.partition(":")[0], self.function + ending)
+        function = function_of(self.module, self.function + ending)
         return function(model, *([table] if self.data else []), **arguments)
 
 
@@ -115,10 +120,9 @@ FIGURES = (
 )
 # Where the public functions of gramian.figures are: those of figures, others, and what each of them draws.
 DRAWINGS = {
-    **{figure.function: figure.place for figure in FIGURES if ":" not in figure.place},
-    **{"selection": "spectra", "relation": "planes"},
-    **{"explanation": "monitoring", "stability": "spectra"},
-    **{"rotation": "columns", "kernel_contours": "planes"},
+    **{figure.function: figure.module for figure in FIGURES},
+    **{"selection": "spectra", "stability": "spectra", "relation": "planes"},
+    **{"explanation": "monitoring", "rotation": "columns"},
 }
 FUNCTIONS = DRAWINGS | {f"{name}_data": path for name, path in DRAWINGS.items()}
 

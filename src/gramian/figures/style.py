@@ -326,11 +326,12 @@ def zero_lines(ax: Axes, x: bool = True, y: bool = True) -> None:
         ax.axhline(0, **look)
 
 
-def sampled_rows(n: int) -> Any:
-    """Return the places of at most ``SAMPLE`` rows, drawn at random."""
+def sampled_rows(n: int) -> tuple[Any, str]:
+    """Return the places of at most ``SAMPLE`` rows, drawn at random, and a sentence about them or ""."""
     if n <= SAMPLE:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
+        return np.arange(n), ""
+    rows = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
+    return rows, f"A random sample of {SAMPLE:,} of {n:,} rows (seed 0)."
 
 
 # -------------------------------------------------------------------- writing
