@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -133,7 +133,7 @@ def _panels(titles: Sequence[Any], ax: Any, space: int, more: int = 0, **options
     most = max(1, int(style.width_mm() // PANEL))
     across = max(beside(len(row), most) for row in titles)
     every = [title for row in titles for title in [*row, *[None] * (-len(row) % across)]]
-    down, side = len(every) // across, style.width_mm() / across
+    down, side = len(every) // across, (style.width_mm() - 12) / across
     options["height_mm"] = down * (side + space) + more
     axes = style.subplots(down, across, ax=ax, **options)
     for panel, title in zip(axes.flat, every, strict=True):
@@ -267,7 +267,8 @@ def zero_set(law: Any, points: FloatArray) -> list[FloatArray]:
     grid = np.meshgrid(*sides)
     rows = np.tile(law.origin, (grid[0].size, 1))  # any value of columns that do not occur
     rows[:, used] = np.stack(grid, axis=-1).reshape(-1, 2)
-    return list(contour_generator(*sides, law(rows).reshape(grid[0].shape)).lines(0.0))
+    found: Any = contour_generator(sides[0], sides[1], law(rows).reshape(grid[0].shape)).lines(0.0)
+    return list(found)
 
 
 @figure(relation_data)
@@ -310,7 +311,7 @@ def relation(data: Relation, ax: Any, **scatter: Any) -> Any:
     """
     ax = style.subplots(ax=ax)
     for line in data.holds:
-        ax.plot(*line.T, color=style.VERMILION, zorder=1)
+        ax.plot(*line.T, color=style.VERMILION, zorder=3)  # over the points that lie on it
     _draw_rows(ax, data, scatter)
     return ax
 
@@ -348,13 +349,12 @@ def directions_data(model: Any, X: Any, *, hue: Any = None) -> Directions:
     mean, P = as_float64(model.mean_) / scale, as_float64(model.components_)
     every = as_float64(numbers_of(X)).reshape(-1, 2)
     rows, lengths = evenly(len(every), MOST_POINTS), np.sqrt(as_float64(model.explained_variance_))
-    values = every[rows] / scale
-    Z = (values - mean) @ P[:1].T
+    values = every / scale
+    Z = (values[rows] - mean) @ P[:1].T
     onto = mean + Z @ P[:1]
     hues = points.Groups.of(hue, len(every), model, X)
-    hues = hues if hues.values is None else replace(hues, values=hues.values[rows])
     titles = ["x", "y", "projected x", "projected y", "PC1"]
-    columns = {"row": np.array(rows)} | dict(zip(titles, np.hstack([values, onto, Z]).T, strict=True))
+    columns = {"row": np.array(rows)} | dict(zip(titles, np.hstack([values[rows], onto, Z]).T, strict=True))
     sentences = [
         f"Arrows: the roots of the variances, {', '.join(map(number, lengths))}.",
         "Thin lines lead to the projection on PC1.",
@@ -363,7 +363,7 @@ def directions_data(model: Any, X: Any, *, hue: Any = None) -> Directions:
     ]
     axes = [f"{name}{unit}" for name in feature_names_of(model)]
     arrows = dict(zip(component_names(k), mean + lengths[:, None] * P, strict=True))
-    return Directions(columns, sentences, values, np.arange(len(rows)), hues, axes, mean, onto, arrows)
+    return Directions(columns, sentences, values, rows, hues, axes, mean, onto, arrows)
 
 
 @figure(directions_data)
@@ -407,12 +407,13 @@ def directions(data: Directions, ax: Any, **scatter: Any) -> Any:
     ['row', 'x', 'y', 'projected x', 'projected y', 'PC1']
     """
     ax, tips = style.subplots(ax=ax), np.array(list(data.arrows.values()))
-    feet = np.stack([data.values, data.onto, np.full_like(data.onto, np.nan)], axis=1).reshape(-1, 2)
+    rows = data.values[data.drawn]
+    feet = np.stack([rows, data.onto, np.full_like(data.onto, np.nan)], axis=1).reshape(-1, 2)
     ax.plot(*feet.T, color=style.LINE, lw=0.5, alpha=0.6, zorder=1)
     draw_arrows(ax, data.mean, tips - data.mean)
     ax.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
     labels = Labels(ax)
-    labels.block(np.concatenate([data.values, data.onto, data.mean + along(tips - data.mean)]))
+    labels.block(np.concatenate([rows, data.onto, data.mean + along(tips - data.mean)]))
     labels.add(tips, list(data.arrows), weight="bold")
     _draw_rows(ax, data, scatter, data.onto, tips)
     return ax
@@ -495,7 +496,7 @@ def whitening(data: Whitening, ax: Any, **scatter: Any) -> Any:
     >>> np.std(data.columns["after_x"], ddof=1).round(4).item()
     1.0
     """
-    axes, panels = _panels([data.panels], ax, space=3)
+    axes, panels = _panels([data.panels], ax, space=9)
     for (panel, rows), ellipse in zip(panels, data.ellipses, strict=True):
         style.zero_lines(panel)
         panel.plot(*ellipse.T, color=style.VERMILION, lw=1)
