@@ -271,7 +271,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             If one of the requested eigenvalues is negative beyond rounding.
         """
         with shows_progress("KernelPCA"):
-            self._adopt(self._fit_of(X, sample_weight).solve(), X)
+            fit = self._fit_of(X, sample_weight).solve()
+            self._adopt(fit, X)
         warn_of_findings(self)
         return self
 
@@ -292,9 +293,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         array of shape (n_samples, n_components_)
             The scores, in the kind and dtype of X.
         """
-        with shows_progress("KernelPCA"):
-            self._adopt(self._fit_of(X, sample_weight).solve(), X)
-        warn_of_findings(self)
+        self.fit(X, sample_weight=sample_weight)
         if "eigenvectors_" not in vars(self) or arrays.is_dask(X):
             return self.transform(X)
         vectors = self.eigenvectors_
