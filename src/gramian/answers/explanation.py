@@ -221,9 +221,11 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units
         raise ParameterError("model", allowed=f"is a {kind}, but must be a fitted PCA, KernelPCA or Monitor")
     data: Rows = fitted._new_rows(X, limit=memory_limit_bytes(fitted.memory_limit))
     n = data.shape[0]
-    notes = []
+    notes, watched = [], None
     if subset is None:
-        subset = int(monitor_of(fitted, X).statistics(X, rows="auto").worst(1)[0])
+        watch = monitor_of(fitted, X)
+        watched = watch.statistics(X, rows="auto")
+        subset = int(watched.worst(1)[0])
         notes.append(f"Of {counted(n, 'row')} it is the largest relative to its limits.")
     chosen = _mask(subset, data, "subset")
     others = ~chosen if versus is None else _mask(versus, data, "versus")
@@ -236,8 +238,10 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units
         notes.append(f"{most:,} of {int(others.sum()):,} other rows were looked at, evenly spaced.")
     near, far = _part(chosen, most), _part(others, most)
     if chosen.sum() == 1 and versus is None:
-        watch = monitor_of(fitted, X)
-        return _explained_row(watch, watch.statistics(X, rows="auto").columns, data, near[0], far, notes)
+        if watched is None:
+            watch = monitor_of(fitted, X)
+            watched = watch.statistics(X, rows="auto")
+        return _explained_row(watch, watched.columns, data, near[0], far, notes)
     units = None if units is None else np.asarray(units)
     if units is not None and units.shape != (n,):
         raise ParameterError("units", allowed=f"has shape {units.shape}, but X has {counted(n, 'row')}")
