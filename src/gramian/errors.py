@@ -114,8 +114,9 @@ def of_new_rows() -> Iterator[None]:
     except MissingValuesError as error:
         raise MissingValuesError(
             error.where,
-            "The model maps complete rows only. Leave such rows out, or fill them first. A PCA that was "
-            'fitted with missing="em" or "projection" maps them from their observed entries.',
+            'The model maps complete rows only. Leave such rows out, of a file by missing="drop-rows", or '
+            'fill them first. A PCA that was fitted with missing="em" or "projection" maps them from their '
+            "observed entries.",
         ) from None
 
 
