@@ -464,6 +464,16 @@ def test_proposals_are_applied_by_a_client_who_wants_them(visitor):
     assert re.search(r'value="year" data-kind="number" data-place="\d" aria-label="use year">', page)
 
 
+def test_a_column_put_to_another_use_leaves_the_stored_one(visitor):
+    content = (files("gramian") / "examples" / "penguins.csv").read_bytes()
+    query = "name=penguins.csv&drop=species&drop=island&drop=sex&drop=year&missing=drop-rows"
+    item = visitor.post(f"{API}/data?{query}", content=content, headers=CSV).json()
+    for reading in ({"label": ["island", "sex"]}, {"weights": "year", "label": "island"}, {}):
+        got = visitor.post(f"{API}/plans", json={"data": item["id"], "reading": reading})
+        assert got.status_code == 200, got.text
+        assert got.json()["used"].startswith("4 columns, 34")
+
+
 def test_the_first_picture_of_rings_tells_them_apart(tmp_path):
     path = files("gramian") / "examples" / "rings.csv"
     table = gramian.scan(path, label="ring").read()

@@ -387,7 +387,13 @@ class State:
 
     def source_of(self, item: Item, reading: Reading | None = None) -> Message:
         """Return what a process needs to open a file; ``arguments`` as a report has those of ``scan``."""
-        options = item.reading.options() | ({} if reading is None else reading.options())
+        further = {} if reading is None else reading.options()
+        options = item.reading.options() | further
+        # A column that is put to another use leaves the one that was stored.
+        chosen = [further[option] for option in ("id", "label", "weights") if option in further]
+        used = {name for value in chosen for name in ([value] if isinstance(value, str) else value)}
+        for option in {"columns", "drop"} & options.keys() - further.keys():
+            options[option] = [name for name in options[option] if name not in used] or None
         path, name, is_given = item.path, item.name, item.given
         if (sheet := options.pop("sheet", None)) is not None:
             path, name = (f"{text.partition('::')[0]}::{sheet}" for text in (path, name))
