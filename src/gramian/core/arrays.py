@@ -162,7 +162,7 @@ def alike(rows: Any, like: Any) -> Any:
 
 def as_float64(array: Any) -> FloatArray:
     """Copy ``array`` to a float64 NumPy array, where small problems and sums are worked out."""
-    return np.asarray(to_numpy(array), dtype=np.float64)
+    return np.asarray(array if isinstance(array, np.ndarray) else to_numpy(array), dtype=np.float64)
 
 
 def are_whole(values: Any) -> Any:

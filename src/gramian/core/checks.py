@@ -6,6 +6,7 @@ Light on purpose: the shell answers ``--help`` without NumPy.
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
 import sys
@@ -318,15 +319,12 @@ def plain(value: Any) -> Any:
     >>> plain({"a": np.float32(0.5), "b": (1, np.inf), "c": np.arange(2)})
     {'a': 0.5, 'b': [1, None], 'c': [0, 1]}
     """
-    if hasattr(value, "tolist"):  # of NumPy, which is not loaded for this
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+    def known(item: Any) -> Any:
+        """Return what JSON has in place of arrays, ranges and all else."""
+        return item.tolist() if hasattr(item, "tolist") else [*item] if isinstance(item, range) else str(item)
+
+    return json.loads(json.dumps(value, default=known), parse_constant=lambda constant: None)
 
 
 # ------------------------------------------------------------------ solvers

@@ -279,16 +279,18 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
     """
 
     def encoded(mapping: Mapping[Any, Any]) -> dict[str, Any]:
-        return {str(key): _encode(item, f"{name}.{key}".strip("."), arrays) for key, item in mapping.items()}
+        start = f"{name}." if name else ""
+        return {
+            str(key): item if type(item) in PLAIN else _encode(item, f"{start}{key}", arrays)
+            for key, item in mapping.items()
+        }
 
-    if value is None or type(value) in PLAIN:
-        return value
     kind, is_kernel = type(value).__name__, hasattr(value, "gram")
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return {TAG: "float", "value": str(value)}
-    if isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
         return [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]

@@ -421,17 +421,13 @@ def marchenko_pastur_median(beta: float) -> float:
     0.6528
     """
     root = math.sqrt(beta)
-
-    def below(angle: float) -> float:
-        """Return the share of the distribution from ``t`` of this angle down."""
-        turned = math.atan2((1 - root) * math.sin(angle / 2), (1 + root) * math.cos(angle / 2))
-        whole = (1 + beta) * angle / (4 * beta) - math.sin(angle) / (2 * root)
-        return 1 - 2 / math.pi * (whole - (1 - beta) / (2 * beta) * turned)
-
     low, high = 0.0, math.pi
     for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) > 0.5 else (low, middle)
+        angle = (low + high) / 2
+        turned = math.atan2((1 - root) * math.sin(angle / 2), (1 + root) * math.cos(angle / 2))
+        whole = (1 + beta) * angle / (4 * beta) - math.sin(angle) / (2 * root)
+        below = 1 - 2 / math.pi * (whole - (1 - beta) / (2 * beta) * turned)  # share of smaller eigenvalues
+        low, high = (angle, high) if below > 0.5 else (low, angle)
     return (1 - root) ** 2 + 4 * root * math.cos(low / 2) ** 2
 
 
