@@ -202,6 +202,16 @@ def test_further_questions_about_data_need_no_model(arrive, sight):
     expect(selected.locator("pre")).to_be_visible()
 
 
+def test_a_question_about_groups_is_about_the_first_of_several_labels(arrive):
+    walk = arrive()
+    walk.example("penguins")
+    walk.page.get_by_role("button", name="Further questions").click()
+    selected = walk.page.locator("#operation-select")
+    selected.locator("summary").click()
+    selected.get_by_role("button", name="Run").click()
+    expect(selected.locator("pre")).to_contain_text("4 features by mutual-information with 3 classes")
+
+
 def test_components_of_digits_are_pictures(arrive, sight):
     walk = arrive(*sight)
     walk.example("digits")

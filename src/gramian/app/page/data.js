@@ -128,8 +128,12 @@ function parameters() {
 const WORDS = { PCA: "PCA", KernelPCA: "Kernel PCA" };
 const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(),
   name: `${WORDS[method()]} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
+// Questions are about one label: further columns that are shown are left out.
 const chosen = () => {
-  const made = query(id, reading());
+  const { label = [], ...read } = reading(), [group, ...others] = value("label") ? label : ["", ...label];
+  if (group) read.label = group;
+  if (others.length && !read.columns) read.drop = [...read.drop ?? [], ...others];
+  const made = query(id, read);
   made.delete("data");
   return made;
 };
