@@ -49,3 +49,28 @@ def test_a_unit_is_as_long_along_both_axes_of_the_page(table):
     edges, size, equal = linked.framed(data.edges(), 150)
     assert equal
     np.testing.assert_allclose(*(np.ptp(edges, axis=1) / size), rtol=0.01)
+
+
+def test_names_of_rows_and_arrows_overlap_nowhere_on_the_page():
+    from gramian.figures import linked
+
+    rng = np.random.default_rng(0)
+    names = [f"row {i}" for i in range(50)]
+    table = Table(rng.normal(size=(50, 6)), [f"column {j}" for j in range(6)], row_names=names)
+    model = gramian.PCA(2).fit(table)
+    for width in (85, 150):
+        spec = linked.biplot(gramian.figures.biplot_data(model, table), width)["spec"]
+        (x, y) = (
+            next(one["encoding"][side]["scale"]["domain"] for one in spec["layer"] if "params" in one)
+            for side in "xy"
+        )
+        unit = np.ptp([x, y], axis=1) / [spec["width"], spec["height"]]
+        texts = [
+            one for part in spec["layer"] if part["mark"]["type"] == "text" for one in part["data"]["values"]
+        ]
+        places = (np.array([(one["text_x"], one["text_y"]) for one in texts]) - [x[0], y[0]]) / unit
+        halves = np.array([(linked.LETTER * len(one["text"]), linked.TEXT) for one in texts]) / 2
+        low, high = places - halves, places + halves
+        apart = (low[:, None] >= high).any(axis=2) | (high[:, None] <= low).any(axis=2)
+        assert apart.sum() == len(texts) * (len(texts) - 1)
+        assert {"column", "row"} == {one["text"].split()[0] for one in texts}

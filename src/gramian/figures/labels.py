@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -109,27 +109,16 @@ class Labels(Artist):  # type: ignore[misc]
             text.draw(renderer)
 
     def _place(self, renderer: Any) -> None:
-        scale, frame = float(renderer.points_to_pixels(1.0)), self.axes.bbox
-        legend = self.axes.get_legend()
-        boxes = np.array([] if legend is None else legend.get_window_extent(renderer).extents).reshape(-1, 4)
-        origin, dots, self.drawn = self._pixels(np.zeros(2))[0], self._pixels(self.obstacles), []
+        scale, legend = float(renderer.points_to_pixels(1.0)), self.axes.get_legend()
+        room = Room(self.axes.bbox.min, self.axes.bbox.max, self._pixels(self.obstacles), scale)
+        if legend is not None:
+            room.boxes = legend.get_window_extent(renderer).extents.reshape(1, 4)
+        origin, self.drawn = self._pixels(np.zeros(2))[0], []
         for positions, texts, kind, _ in self.groups:
             points = self._pixels(positions)
-            order, extreme = _order(points, frame.bounds, kind)
-            for index in order[np.isfinite(points[order]).all(axis=1)]:
-                half = texts[index].get_window_extent(renderer).size / 2 + GAP * scale
-                at, must = points[index], kind != "points" or extreme[index]
-                away = at - origin if kind == "arrows" else np.zeros(2)
-                moves, costs = _candidates(half, scale, away, must, kind == "groups")
-                low, high = at + moves - half, at + moves + half
-                free = (low >= frame.min).all(axis=1) & (high <= frame.max).all(axis=1)
-                free &= _covered(low, high, boxes[:, :2], boxes[:, 2:]) == 0
-                low, high, moves, costs = low[free], high[free], moves[free], costs[free]
-                covered = _covered(low, high, dots - DOT * scale, dots + DOT * scale)
-                if len(covered) and (must or covered.min() == 0):
-                    best = int(np.argmin(costs + WEIGHTS[kind] * covered))
-                    boxes = np.vstack([boxes, [*low[best], *high[best]]])
-                    self._set(texts[index], at, at + moves[best], half - GAP * scale, scale)
+            halves = [text.get_window_extent(renderer).size / 2 for text in texts]
+            for index, centre in room.places(points, halves, kind, origin):
+                self._set(texts[index], points[index], centre, halves[index], scale)
 
     def _set(self, label: Text, at: Any, centre: Any, half: Any, scale: float) -> None:
         label.set_position((centre[0], centre[1]))
@@ -144,11 +133,54 @@ class Labels(Artist):  # type: ignore[misc]
         return np.asarray(self.axes.transData.transform(np.reshape(points, (-1, 2))))
 
 
-def _order(points: FloatArray, frame: Any, kind: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+class Room:
+    """A frame in which labels stand near their points, and none covers another.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (2,)
+        Its corners, in pixels.
+    dots : ndarray of shape (n, 2)
+        Points that labels of points do not cover.
+    unit : float
+        Pixels of a typographic point.
+    rings : int
+        How many of the distances there are for labels that must not be left out.
+    """
+
+    def __init__(self, low: Any, high: Any, dots: FloatArray, unit: float, rings: int = len(RINGS)) -> None:
+        self.low, self.high, self.dots, self.unit, self.rings = low, high, dots, unit, rings
+        self.boxes = np.empty((0, 4))
+
+    def places(self, points: FloatArray, halves: Any, kind: str, origin: Any) -> Iterator[tuple[int, Any]]:
+        """Yield the place of each point whose label has room, and the centre of the label.
+
+        ``halves`` are half the widths and heights of labels, and arrows begin at ``origin``.
+        """
+        order, extreme = _order(points, self.high - self.low, kind)
+        named = np.isfinite(points).all(axis=1) & (np.reshape(halves, (-1, 2))[:, 0] > 0)
+        for index in order[named[order]].tolist():
+            at, half = points[index], halves[index] + GAP * self.unit
+            must = kind != "points" or bool(extreme[index])
+            away = at - origin if kind == "arrows" else np.zeros(2)
+            rings = RINGS[: self.rings if must else NEAR]
+            moves, costs = _candidates(half, self.unit, away, rings, kind == "groups")
+            low, high = at + moves - half, at + moves + half
+            free = (low >= self.low).all(axis=1) & (high <= self.high).all(axis=1)
+            free &= _covered(low, high, self.boxes[:, :2], self.boxes[:, 2:]) == 0
+            low, high, moves, costs = low[free], high[free], moves[free], costs[free]
+            covered = _covered(low, high, self.dots - DOT * self.unit, self.dots + DOT * self.unit)
+            if len(covered) and (must or covered.min() == 0):
+                best = int(np.argmin(costs + WEIGHTS[kind] * covered))
+                self.boxes = np.vstack([self.boxes, [*low[best], *high[best]]])
+                yield index, at + moves[best]
+
+
+def _order(points: FloatArray, size: Any, kind: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Return the order in which labels are placed, and which of the points are outermost."""
     if kind != "points" or not len(points):
         return np.arange(len(points)), np.zeros(len(points), dtype=bool)
-    away, extreme = outermost(points, np.maximum(frame[2:], 1))
+    away, extreme = outermost(points, np.maximum(size, 1))
     return np.lexsort([-np.hypot(*away.T), ~extreme]), extreme
 
 
@@ -158,9 +190,8 @@ def outermost(points: FloatArray, unit: Any) -> tuple[FloatArray, npt.NDArray[np
     return away, np.isin(np.arange(len(away)), np.argmax(away @ AROUND.T, axis=0))
 
 
-def _candidates(half: Any, scale: float, away: Any, far: bool, over: bool) -> tuple[FloatArray, FloatArray]:
+def _candidates(half: Any, scale: float, away: Any, rings: Any, over: bool) -> tuple[FloatArray, FloatArray]:
     """Return places relative to a point, and what each costs: near ones, and outward ones, are better."""
-    rings = RINGS if far else RINGS[:NEAR]
     candidates = np.concatenate([SIDES * (half + (DOT + ring) * scale) for ring in rings])
     costs = np.concatenate([COSTS + 2 * ring for ring in rings])
     if np.hypot(*away) > 0:

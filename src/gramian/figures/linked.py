@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gramian.core.checks import shown
+from gramian.core.records import FloatArray
 from gramian.figures import style
 from gramian.figures.columns import LoadingsData
-from gramian.figures.labels import NAMED, PALE, Arrows
+from gramian.figures.labels import NAMED, NEAR, PALE, Arrows, Room, along
 from gramian.figures.points import Groups, ScoresData
 
 PIXELS = 96 / 25.4  # of a millimetre
@@ -116,8 +116,9 @@ def scores(data: ScoresData, width: float) -> dict[str, Any]:
     """Return scores of which rows can be picked, in a biplot with an arrow for each column."""
     pair = len(data.components) > 1
     edges, size, equal = framed(data.edges(), width, pair)
-    arrows, about = ([], "") if data.arrows is None else _arrows(data.arrows, edges, size, equal)
-    return content(_cloud(data, edges, size, arrows), data, UNEQUAL if pair and not equal else "", about)
+    names = Names(edges, size, data.values[data.drawn])
+    arrows, about = ([], "") if data.arrows is None else _arrows(data.arrows, names, equal)
+    return content(_cloud(data, names, arrows), data, UNEQUAL if pair and not equal else "", about)
 
 
 def biplot(data: ScoresData, width: float) -> dict[str, Any]:
@@ -126,12 +127,13 @@ def biplot(data: ScoresData, width: float) -> dict[str, Any]:
     return result | {"title": result["title"] or "Biplot"}
 
 
-def _arrows(arrows: Arrows, edges: Any, size: Any, equal: bool) -> tuple[list[dict[str, Any]], str]:
+def _arrows(arrows: Arrows, names: Names, equal: bool) -> tuple[list[dict[str, Any]], str]:
     """Return layers of arrows, and a sentence about their length."""
-    tips, about = arrows.scaled(edges, equal)
+    tips, about = arrows.scaled(names.edges, equal)
     order = arrows.longest(tips)
     tips, named = tips[order], [arrows.names[j] for j in order.tolist()]
-    across, up = (tips / np.ptp(edges, axis=1) * size).T
+    across, up = (tips / names.pixel).T
+    names.dots = np.vstack([names.dots, names.pixels(along(tips[:NAMED]))])
     columns = {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "angle": np.degrees(np.arctan2(across, up))}
     columns["weight"] = np.where(np.arange(len(order)) < NAMED, 1.0, PALE)
     source = table(columns | {"arrow": named})
@@ -141,19 +143,19 @@ def _arrows(arrows: Arrows, edges: Any, size: Any, equal: bool) -> tuple[list[di
     layers = [
         layer("rule", source, shaft, **channels, x2={"datum": 0}, y2={"datum": 0}),
         layer("point", source, head | {"color": INK}, **channels, angle=field("angle", scale=None)),
-        *names(tips[:NAMED], named, edges, size, fontWeight="bold"),
+        *names.layers("arrows", tips[:NAMED], named[:NAMED], fontWeight="bold"),
     ]
     return layers, about
 
 
-def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[Any] = ()) -> dict[str, Any]:
+def _cloud(data: ScoresData, names: Names, arrows: Sequence[Any]) -> dict[str, Any]:
     columns, n = data.columns, len(data.values)
     key = "name" if "name" in columns else "row"
     x, y = (*data.components, "position")[:2]
     picked = {"test": f"!picked || picked['r' + datum.{key}]", "value": 0.85 if n <= 2000 else 0.6}
     channels: Any = {"opacity": {"condition": picked, "value": 0.12}}
-    channels["x"] = axis(x, data.x, edges[0])
-    channels["y"] = axis(y, data.y, edges[1])
+    channels["x"] = axis(x, data.x, names.edges[0])
+    channels["y"] = axis(y, data.y, names.edges[1])
     channels["tooltip"] = [_tip(name, values) for name, values in columns.items() if name != "position"]
     look = {"filled": True, "size": 36 if n <= 500 else 18}
     points = layer("point", looks=look, **channels, **_looks(data))
@@ -162,10 +164,10 @@ def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[A
     return {
         "data": table(columns, "rows"),
         "params": [{"name": "picked", "value": None}],
-        "layer": [*zero, *_outlines(data), points, *arrows, *_texts(data, edges, size)],
+        "layer": [*zero, *_outlines(data), points, *arrows, *_texts(data, names)],
         "resolve": {"scale": {"color": "independent", "shape": "independent"}},
-        "width": size[0],
-        "height": size[1],
+        "width": names.size[0],
+        "height": names.size[1],
     }
 
 
@@ -218,32 +220,36 @@ def _outlines(data: ScoresData) -> list[dict[str, Any]]:
     return layers
 
 
-def _texts(data: ScoresData, edges: Any, size: Sequence[int]) -> list[dict[str, Any]]:
+def _texts(data: ScoresData, names: Names) -> list[dict[str, Any]]:
     """Return the names of many groups, or of a few rows."""
     if data.hue.is_many:
-        return names(data.medians(), data.hue.classes, edges, size)
-    named = [row for row, name in enumerate(data.labels) if name]
-    return names(data.values[named], [data.labels[row] for row in named], edges, size, color=SOFT)
+        return names.layers("groups", data.medians(), data.hue.classes)
+    return names.layers("points", data.values, data.labels, color=SOFT) if data.labels else []
 
 
-def names(points: Any, texts: Sequence[str], edges: Any, size: Any, **look: Any) -> list[dict[str, Any]]:
-    """Return a layer of names outside points, as many as do not cover each other: an earlier one wins."""
-    corner, unit = np.array(edges)[:, 0], np.ptp(edges, axis=1) / size
-    boxes, placed = np.empty((0, 4)), []
-    for point, text in zip(np.asarray(points), texts, strict=False):
-        half = np.array([LETTER * len(text), TEXT]) / 2
-        for side in sorted([(1, 0), (-1, 0), (0, 1), (0, -1)], key=partial(np.dot, -point / unit)):
-            middle = (point - corner) / unit + side * (half + 6)
-            box = np.hstack([middle - half, middle + half])
-            apart = (boxes[:, :2] >= box[2:]) | (boxes[:, 2:] <= box[:2])
-            if apart.any(axis=1).all() and (box[:2] >= 0).all() and (box[2:] <= size).all():
-                boxes = np.vstack([boxes, box])
-                placed.append((text, *(corner + middle * unit)))
-                break
-    columns = dict(zip(("text", "text_x", "text_y"), zip(*placed, strict=True), strict=bool(placed)))
-    look = {"fontSize": 10.5, "baseline": "middle", "color": INK} | look
-    channels = {"x": field("text_x"), "y": field("text_y"), "text": {"field": "text"}}
-    return [layer("text", table(columns), look, **channels)] if placed else []
+class Names(Room):
+    """A figure of so many pixels with these limits, in which names stand near points."""
+
+    def __init__(self, edges: Any, size: Any, points: FloatArray) -> None:
+        self.edges, self.size = edges, size
+        self.corner, self.pixel = np.array(edges)[:, 0], np.ptp(edges, axis=1) / size
+        super().__init__(np.zeros(2), np.array(size), self.pixels(points), 96 / 72, rings=NEAR)
+
+    def pixels(self, points: Any) -> FloatArray:
+        """Return where points are."""
+        return np.asarray((points - self.corner) / self.pixel)
+
+    def layers(
+        self, kind: str, points: FloatArray, texts: Sequence[str], **look: Any
+    ) -> list[dict[str, Any]]:
+        """Return a layer of the names that have room."""
+        halves = np.array([(LETTER * len(text) / 2, TEXT / 2) for text in texts])
+        placed = dict(self.places(self.pixels(points), halves, kind, self.pixels(np.zeros(2))))
+        x, y = (self.corner + np.reshape(list(placed.values()), (-1, 2)) * self.pixel).T
+        columns = {"text": [texts[index] for index in placed], "text_x": x, "text_y": y}
+        look = {"fontSize": 10.5, "baseline": "middle", "color": INK} | look
+        channels = {"x": field("text_x"), "y": field("text_y"), "text": {"field": "text"}}
+        return [layer("text", table(columns), look, **channels)] if placed else []
 
 
 def control_chart(data: Any, width: float) -> dict[str, Any]:
