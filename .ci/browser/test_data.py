@@ -202,10 +202,14 @@ def test_further_questions_about_data_need_no_model(arrive, sight):
     expect(selected.locator("pre")).to_be_visible()
 
 
-def test_a_question_about_groups_is_about_the_first_of_several_labels(arrive):
+def test_questions_about_data_are_about_the_first_of_several_labels_and_columns_as_scaled(arrive):
     walk = arrive()
     walk.example("penguins")
     walk.page.get_by_role("button", name="Further questions").click()
+    enough = walk.page.locator("#operation-choose-components")
+    enough.locator("summary").first.click()
+    enough.get_by_role("button", name="Run").click()
+    expect(enough).to_contain_text("keep 3 to compress")
     selected = walk.page.locator("#operation-select")
     selected.locator("summary").click()
     selected.get_by_role("button", name="Run").click()

@@ -220,6 +220,10 @@ def test_further_questions_are_forms_made_of_options(arrive, sight):
     expect(together.locator("[role=status] > p").first).to_contain_text("of the variance).")
     expect(page.locator("#enough")).to_contain_text("Look at 2 or 3;")
     walk.shot("compared")
+    walk.example("rings")
+    walk.run()
+    expect(page.locator("#operation-describe")).to_be_visible()
+    expect(page.locator("#operation-stability, #operation-rotate, #operation-compare")).to_have_count(0)
 
 
 def wine(scaled):

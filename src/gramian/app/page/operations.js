@@ -40,7 +40,7 @@ async function chooser(id, { kind, required, help }) {
   return { place: element("div", {}, element("label", { htmlFor: id }, help), input), value: () => input.value };
 }
 
-// Adds the questions about a model or data that `wanted` takes; `query` returns the data, how they are read, and options.
+// Adds the questions about a model or data that `wanted` takes; `query` returns for a name the data, how they are read, and options.
 // Those that need no further choice are answered when they are opened, if that is wanted.
 export async function forms(kind, id, wanted, query, atOnce = false, place = byId("operations")) {
   for (const one of await asked("operations")) {
@@ -61,7 +61,7 @@ async function form(parent, path, { name, on, summary, inputs, options }, query,
     tried(async () => {
       if (takesData && !query().get("data")) throw new Error("Choose the data to plot, at the top.");
       if (asks) result.textContent = "Computing …";
-      const given = new URLSearchParams(takesData || on === "data" ? query() : []);
+      const given = new URLSearchParams(takesData || on === "data" ? query(name) : []);
       for (const [option, { value }] of fields) {
         if (value()) given.set(option, value());
         complain(byId(`${name}-${option}`), "");
