@@ -51,11 +51,6 @@ class Figure:
     labels: bool = False
 
     @property
-    def module(self) -> str:
-        """The name of its module in ``gramian.figures``."""
-        return self.place.partition(":")[0]
-
-    @property
     def function(self) -> str:
         """The name of its function."""
         return self.place.partition(":")[2] or self.name.replace("-", "_")
@@ -97,7 +92,7 @@ class Figure:
             from gramian.statistics.components import mapping_of
 
             model = mapping_of(model)
-        function = function_of(self.module, self.function + ending)
+        function = function_of(self.place.partition(":")[0], self.function + ending)
         return function(model, *([table] if self.data else []), **arguments)
 
 
@@ -120,7 +115,7 @@ FIGURES = (
 )
 # Where the public functions of gramian.figures are: those of figures, others, and what each of them draws.
 DRAWINGS = {
-    **{figure.function: figure.module for figure in FIGURES},
+    **{figure.function: figure.place.partition(":")[0] for figure in FIGURES},
     **{"selection": "spectra", "stability": "spectra", "relation": "planes"},
     **{"explanation": "monitoring", "rotation": "columns"},
 }
