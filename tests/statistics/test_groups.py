@@ -59,6 +59,14 @@ def test_the_nearest_group_and_labels_that_separate_nothing():
     assert separation_of(Z, kinds).right == np.mean(right)
 
 
+def test_a_component_that_does_not_vary_within_groups_tells_them_apart():
+    kinds = np.random.default_rng(0).integers(3, size=60)
+    Z = np.column_stack([np.random.default_rng(1).normal(size=60), kinds])
+    for within in (0.0, 1e-9):
+        Z[:, 1] = kinds + within * np.random.default_rng(2).normal(size=60)
+        assert separation_of(Z, kinds.astype(str)).right == 1
+
+
 def test_the_limit_holds_and_few_points_are_no_groups():
     for n in [30, 200]:
         rng = np.random.default_rng(

@@ -307,7 +307,14 @@ def evenly(length: int, most: int) -> list[int]:
     count = min(length, most)
     if count <= 1:
         return list(range(count))
-    return [round(i * (length - 1) / (count - 1)) for i in range(count)]
+    if count == length:
+        return list(range(count))
+    step, cut = length - 1, count - 1
+    places = [twice // (2 * cut) for twice in range(cut, 2 * step * count + cut, 2 * step)]
+    period = cut // math.gcd(step, cut)
+    for i in range(period // 2, count if period % 2 == 0 else 0, period):  # halves go to the even place
+        places[i] -= places[i] % 2
+    return places
 
 
 def plain(value: Any) -> Any:

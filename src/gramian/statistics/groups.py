@@ -22,6 +22,7 @@ PERMUTATIONS, CHANCE = 199, 0.01  # and the share of them that may be as good
 FEW, SPREAD = 29, 6.0  # permutations that are enough where the labels are so many of their deviations better
 ROWS = 1000  # evenly spaced ones, that are looked at
 MOST_GROUPS, FEWEST = 50, 3  # and rows of a group
+SAME = 1e-12  # least variance within groups, of that of all rows
 ON_SIDE = 0.9  # share of the rows of either side that are on it
 TELLING = 2.0  # times the share of variance between groups, from which another component is shown first
 
@@ -140,19 +141,25 @@ def _by_chance(Z: FloatArray, codes: IntArray, count: int, rng: np.random.Genera
 
 
 def _nearest(Z: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
-    """Return whether each row is nearest to the mean of the others of its group, for each row of codes."""
-    counts = np.bincount(codes[0])
+    """Return whether each row is nearest to the mean of the others of its group, for each row of codes.
+
+    Columns of Z have mean 0. The squares of rows, which all groups share, are left out of distances.
+    """
+    counts, total = np.bincount(codes[0]), (Z**2).mean(axis=0)
     members = (codes[:, None] == np.arange(len(counts))[:, None]).astype(np.float64)
     means = members @ Z / counts[:, None]
-    apart = Z - np.take_along_axis(means, codes[..., None], axis=1)
-    within = np.sqrt((apart**2).mean(axis=1, keepdims=True))
+    within = np.maximum(total - np.tensordot(means**2, counts / len(Z), (1, 0)), SAME * total)
     scaled = 1 / np.where(within > 0, within, 1.0)
-    W, M = Z * scaled, means * scaled
-    distances = (W**2).sum(axis=2)[..., None] - 2 * W @ M.swapaxes(1, 2) + (M**2).sum(axis=2)[:, None]
-    left_out = counts / np.maximum(counts - 1.0, 0.5)  # of the mean without the row itself
-    here = ((apart * scaled) ** 2).sum(axis=2) * left_out[codes] ** 2
-    np.put_along_axis(distances, codes[..., None], here[..., None], axis=2)
-    return np.asarray(distances.argmin(axis=2) == codes)
+    M = means * scaled[:, None]
+    distances = (means * M).sum(axis=2)[..., None] - 2 * (M.reshape(-1, Z.shape[1]) @ Z.T).reshape(
+        members.shape
+    )
+    squares = scaled @ (Z**2).T
+    left_out = (counts / np.maximum(counts - 1.0, 0.5)) ** 2  # of the mean without the row itself
+    own = codes[:, None]
+    here = (np.take_along_axis(distances, own, axis=1)[:, 0] + squares) * left_out[codes] - squares
+    np.put_along_axis(distances, own, here[:, None], axis=1)
+    return np.asarray(distances.argmin(axis=1) == codes)
 
 
 def _sides(Z: FloatArray, codes: IntArray, groups: int) -> tuple[int, npt.NDArray[np.bool_], float] | None:
@@ -227,8 +234,10 @@ def parted(scores: FloatArray) -> Parted | None:
         return None
     some = np.array(evenly(len(scores), CLUSTERED), dtype=np.intp)
     k = min(COMPONENTS, scores.shape[1])
-    Z = scores[:, :k] / np.maximum(scores[some, :k].std(axis=0), np.finfo(np.float64).tiny)
-    few, searched, single = Z[some], Z[some[evenly(len(some), SEARCHED)]], np.eye(k)
+    few = scores[some, :k]
+    deviations = np.maximum(few.std(axis=0), np.finfo(np.float64).tiny)
+    few, single = few / deviations, np.eye(k)
+    searched = few[evenly(len(few), SEARCHED)]
     for w, least in chain(zip(single, repeat(DIP)), ((_two_means(searched, w), CHOSEN) for w in single)):
         sums = few @ w
         x = np.sort(sums)
@@ -243,7 +252,7 @@ def parted(scores: FloatArray) -> Parted | None:
         large = min(lower, len(x) - lower) >= max(SMALLEST, LEAST * len(x))
         independent = distance * np.sqrt(_effective_share(sums, cut)) > least
         if large and between <= VALLEY * min(peaks) and independent:
-            return Parted(w, Z @ w > cut)
+            return Parted(w, scores[:, :k] @ (w / deviations) > cut)
     return None
 
 

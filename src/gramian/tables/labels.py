@@ -49,10 +49,14 @@ def has_label(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if values.dtype.kind not in "OUST":
         return np.ones(values.shape, dtype=bool)
     entries = values.tolist()
-    texts = {entry for entry in entries if isinstance(entry, str)}
-    missing = {text for text in texts if text.strip() in NO_LABEL}
+    if {*map(type, entries)} <= {str}:  # of a few texts, most often
+        missing = {text for text in {*entries} if text.strip() in NO_LABEL}
+        return np.array([text not in missing for text in entries]) if missing else np.ones(len(values), bool)
     return np.array(
-        [entry not in missing if isinstance(entry, str) else not _is_missing(entry) for entry in entries],
+        [
+            entry.strip() not in NO_LABEL if isinstance(entry, str) else not _is_missing(entry)
+            for entry in entries
+        ],
         dtype=bool,
     )
 
@@ -71,9 +75,10 @@ def label_texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     (['1017', '0.5', ''], ['True'])
     """
     array = values.astype(str) if values.dtype.kind == "f" else values  # of float32 no more digits
-    texts = [
-        str(value) if there else "" for value, there in zip(array.tolist(), has_label(values), strict=True)
-    ]
+    entries, there = array.tolist(), has_label(values)
+    if there.all() and (values.dtype.kind in "UT" or {*map(type, values.tolist())} == {str}):
+        return array.astype(object)
+    texts = [str(value) if known else "" for value, known in zip(entries, there, strict=True)]
     if values.dtype.kind not in "UST":
         numbers = [not isinstance(value, str) for value in values.tolist()]
         texts = [
