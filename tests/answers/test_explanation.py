@@ -99,6 +99,15 @@ def test_a_missing_value_contributes_nothing_and_a_kernel_pca_says_that_it_is_ap
     assert np.isfinite(result.contributions).all()
 
 
+def test_rows_that_all_components_describe_are_not_judged():
+    Y = np.random.default_rng(0).normal(size=(8, 40))
+    said = str(gramian.explain(gramian.PCA().fit(Y), Y))
+    assert said.startswith(
+        "Row 0 cannot be judged: with all components of so few rows no distance has a limit"
+    )
+    assert "largest relative to its limits" not in said
+
+
 def test_a_large_table_is_looked_at_in_part():
     Y = np.random.default_rng(0).normal(size=(30_000, 3))
     result = gramian.explain(gramian.PCA(2).fit(Y), Y, 7)

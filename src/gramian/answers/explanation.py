@@ -102,6 +102,9 @@ class Explanation(Tabulated):
 
     def _of_row(self) -> str:
         times, name, statistic = self.value / self.limit, f"Row {shown(self.rows[0])}", self.statistic
+        if np.isinf(self.limit):
+            why = f"with all components of so few rows no distance has a limit ({statistic})"
+            return f"{name} cannot be judged: {why}. Fit fewer components."
         if not times > 1:
             return f"{name} is not unusual: {DISTANCES[statistic]} is {times:.2g} of the limit ({statistic})."
         beyond = f"{times:.2g} times the limit" if times > BARELY else "just above the limit"
@@ -226,7 +229,8 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units
         watch = monitor_of(fitted, X)
         watched = watch.statistics(X, rows="auto")
         subset = int(watched.worst(1)[0])
-        notes.append(f"Of {counted(n, 'row')} it is the largest relative to its limits.")
+        if np.isfinite(watched.columns["T2 limit"][subset]):
+            notes.append(f"Of {counted(n, 'row')} it is the largest relative to its limits.")
     chosen = _mask(subset, data, "subset")
     others = ~chosen if versus is None else _mask(versus, data, "versus")
     if (both := chosen & others).any():
