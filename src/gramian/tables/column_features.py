@@ -100,8 +100,9 @@ def _of_values(columns: Sequence[Column], X: FloatArray, rows: int) -> dict[str,
         for fact in ("missing", "distinct", "low", "high", "whole")
     )
     several = np.maximum(distinct, 1)
-    V = np.take_along_axis(X, np.argsort(~np.isfinite(X), axis=0, kind="stable"), axis=0)  # NaN at the end
-    digits, m = np.floor(np.log10(np.maximum(np.abs(V), 1))), np.maximum(np.isfinite(V).sum(axis=0), 1)
+    holes = ~np.isfinite(X)  # they go to the end
+    V = np.take_along_axis(X, np.argsort(holes, axis=0, kind="stable"), axis=0) if holes.any() else X
+    digits, m = np.floor(np.log10(np.maximum(np.abs(V), 1))), np.maximum(len(X) - holes.sum(axis=0), 1)
     of_whole = {
         "range": np.log1p((high - low + 1) / several),
         "digits": np.fmax.reduce(digits, axis=0),

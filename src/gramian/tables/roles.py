@@ -249,18 +249,20 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
         for column, has_name in zip(columns, named_so, strict=True)
     ]
     X = np.column_stack([facts, scores]).astype(np.float32)
-    feature, threshold, right = trees["feature"].astype(np.intp), trees["threshold"], trees["right"]
-    shares = trees["shares"].astype(np.float64) / 255.0
-    out = 1.0 - shares[:, LEARNED.index("measure")]
-    node, count = np.tile(trees["roots"].astype(np.intp), len(X)), len(trees["roots"])
-    moved, active = np.zeros(X.size), np.arange(len(node))
-    while (active := active[feature[node[active]] < X.shape[1]]).size:  # not yet at a leaf
-        at, row = node[active], active // count
-        split = feature[at]
-        after = np.where(X[row, split] <= threshold[at], at + 1, right[at])
-        moved += np.bincount(row * X.shape[1] + split, out[after] - out[at], X.size)
-        node[active] = after
-    probabilities = shares[node.reshape(len(X), count)].mean(axis=1)
+    feature, threshold, right, shares = (trees[name] for name in ("feature", "threshold", "right", "shares"))
+    out, width, count = 1.0 - shares[:, LEARNED.index("measure")] / 255.0, X.shape[1], len(trees["roots"])
+    node, row = np.tile(trees["roots"].astype(np.intp), len(X)), np.repeat(np.arange(len(X)), count)
+    leaf, moved, place = node.copy(), np.zeros(X.size), np.arange(len(node))
+    while node.size:
+        split = feature[node]
+        if not (inner := split < width).all():
+            leaf[place[~inner]] = node[~inner]
+            node, row, place, split = node[inner], row[inner], place[inner], split[inner]
+        entry = row * width + split
+        after = np.where(X.ravel()[entry] <= threshold[node], node + 1, right[node])
+        moved += np.bincount(entry, out[after] - out[node], X.size)
+        node = after
+    probabilities = (shares[leaf.reshape(len(X), count)] / 255.0).mean(axis=1)
     found = [
         _role(*facts_of_one)
         for facts_of_one in zip(columns, X, probabilities, moved.reshape(X.shape), named_so, strict=True)
