@@ -23,7 +23,7 @@ def centred(K):
 def operator_of(K, center=True, storage=np.float64, **bounds):
     source = MatrixSource(K)
     source.relative, source.absolute = bounds.get("relative", 0.0), bounds.get("absolute", 0.0)
-    tiles = TileMatrix(len(K), source, np.empty(0), storage or np.float64, keep=storage is not None)
+    tiles = TileMatrix(len(K), source, np.empty(0), storage or np.float64, share=float(storage is not None))
     return CenteredKernelOperator(tiles, source, center=center, psd=True)
 
 
@@ -55,7 +55,7 @@ def test_means_are_those_of_float64_once_a_promoted_matrix_has_been_multiplied(m
     kernel = RBF(sigma=3.0)
     source = KernelSource(kernel.bind(X, 1e-10), X)
     single = source.single()
-    tiles = TileMatrix(len(X), single, np.empty(0), np.float32, keep=False, exact=source)
+    tiles = TileMatrix(len(X), single, np.empty(0), np.float32, share=0.0, exact=source)
     operator = CenteredKernelOperator(tiles, single, source, center=True, psd=True)
     K = kernel.gram(X)
     assert np.abs(operator.row_means - K.mean(axis=1)).max() > 1e-9

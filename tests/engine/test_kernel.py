@@ -209,6 +209,26 @@ def test_where_float32_leaves_digits_open_float64_follows(monkeypatch):
     assert_allclose(model.eigenvalues_, exact[:4], rtol=1e-7)
 
 
+def test_a_start_from_few_rows_saves_passes_and_hides_nothing(monkeypatch):
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((1000, 6)).astype("f4")
+    # A cluster of few rows that few rows of all are not likely to show, and no others know of.
+    values[:20] = 30.0 + 0.01 * rng.standard_normal((20, 6))
+    few, source = tiles.leading_from_few, []
+    monkeypatch.setattr(tiles, "FEW_ROWS", 30)
+    monkeypatch.setattr(tiles, "leading_from_few", lambda *a: source.append(few(*a)) or source[-1])
+    model = KernelPCA(3, kernel=RBF(sigma=4.0), solver="krylov", tol=1e-5, random_state=0)
+    model.memory_limit = min(other.bytes for other in model.plan(values).alternatives)
+    model.fit(values)
+    assert len(source) == 1
+    exact = np.linalg.eigvalsh(of_definition(values, 4.0))[::-1]
+    assert_allclose(model.eigenvalues_, exact[:3], rtol=1e-5)
+    assert model.certificate_.ok
+    passes = model.attempts_[0].passes
+    monkeypatch.setattr(tiles, "leading_from_few", lambda *_: None)
+    assert model.fit(values).attempts_[0].passes > passes
+
+
 def test_vectors_are_orthonormal_and_positive_values_not_denied():
     for dtype in ("f4", "f8"):
         model = KernelPCA(20, kernel="rbf").fit(X.astype(dtype))

@@ -153,7 +153,19 @@ def test_tiles_are_kept_where_they_fit():
     assert 0.45 < single.bytes / kept.bytes < 0.8
     none = next(other.bytes for other in single.alternatives if "recomputed in every pass" in other.storage)
     assert none < single.bytes / 3
-    for limit in (none, single.bytes - 1):
+    before = single.seconds
+    # What the limit leaves is filled with tiles, whichever way the others are made.
+    for limit, share in [(single.bytes - 1, 97), ((single.bytes + none) // 2, 48)]:
+        part = kernel(n, limit=limit)
+        assert part.bytes in (limit, limit - 1)
+        assert part.seconds > before
+        assert f"do not fit into memory_limit, so only {share}% of them stay in memory" in part.reason
+        assert f"{share}% in memory, the others recomputed in every pass" in part.steps[0].detail
+        quick = plan(KernelCosts((n, 50), quick=True), SolveRequest(FIVE, 1e-6, limit))
+        assert quick.seconds < part.seconds
+        assert quick.bytes == part.bytes
+        before = part.seconds
+    for limit in (none, none + 10**6):  # room for less than a hundredth of them
         part = kernel(n, limit=limit)
         assert part.bytes == none
         assert "do not fit into memory_limit, so they are recomputed in every pass" in part.reason

@@ -8,7 +8,7 @@ from gramian.engine.tiles import TILE, TileMatrix
 from helpers import covering
 
 SIZES = [1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 37]
-HELD = [(np.float64, True), (np.float32, True), (np.float64, False), (np.float32, False)]
+HELD = [(np.float64, 1.0), (np.float32, 1.0), (np.float64, 0.0), (np.float32, 0.0), (np.float32, 0.6)]
 
 
 def symmetric(n, seed=0):
@@ -39,9 +39,9 @@ def sum_of_asked(source):
 
 @pytest.mark.parametrize(("n", "held", "width"), covering(SIZES, HELD, [1, 15, 16, 17, 33]))
 def test_product_is_the_product(n, held, width):
-    A, (storage, keep) = symmetric(n), held
+    A, (storage, share) = symmetric(n), held
     V = np.random.default_rng(1).standard_normal((n, width))
-    tiles = TileMatrix(n, Source(A), np.empty(0), storage, keep=keep)
+    tiles = TileMatrix(n, Source(A), np.empty(0), storage, share=share)
     tolerance = 1e-5 if storage == np.float32 else 1e-12
     assert_allclose(tiles.matmat(V), A @ V, atol=tolerance * n)
     fortran = np.asfortranarray(V)
@@ -61,13 +61,13 @@ def test_float32_tiles_and_those_that_are_filled_in_every_pass():
     assert_array_equal(exact.row_sums, tiles.row_sums)
     A = symmetric(2 * TILE + 5)
     n = len(A)
-    for keep in (False, True):
+    for share in (0.0, 0.3, 0.9):
         source = Source(A)
-        tiles = TileMatrix(n, source, np.empty(0), keep=keep)
+        tiles = TileMatrix(n, source, np.empty(0), share=share)
         half = sum_of_asked(source)
         assert n * n / 2 < half < n * (n + TILE) / 2
         kept = sum(tile.size for tile in tiles._kept.values())
-        assert kept == (half if keep else 0)
+        assert share * half - 2 * TILE * TILE <= kept <= share * half
         source.asked.clear()
         tiles.matmat(np.ones((n, 2)))
         tiles.matmat(np.ones((n, 40)))

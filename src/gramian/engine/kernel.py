@@ -17,7 +17,7 @@ import numpy as np
 from gramian.core import arrays, records
 from gramian.core.checks import counted
 from gramian.core.records import Approximation, BoundKind, Certificate, Components, FloatArray, Spectrum
-from gramian.engine import scatter, tiles
+from gramian.engine import krylov, scatter, tiles
 from gramian.engine.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
 from gramian.engine.operator import SPARSE_ENTRY, SPARSE_WIDTH, Operator, SymmetricCosts, SymmetricMatrix
 from gramian.engine.routes import Route, count_for_fraction, count_of, leading
@@ -122,8 +122,8 @@ class KernelProblem(Problem):
         if anew and not isinstance(exact, tiles.MatrixSource):
             source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
-        like = arrays.from_numpy(np.empty(0), rows.like)
-        options: dict[str, Any] = {"keep": kept, "exact": None if source is exact else exact}
+        like, share = arrays.from_numpy(np.empty(0), rows.like), 1.0 if kept else form.share
+        options: dict[str, Any] = {"share": share, "exact": None if source is exact else exact}
         options |= {"whole": form.whole, "along": unit}
         matrix = tiles.TileMatrix(rows.shape[0], source, like, form.arithmetic, **options)
         operator = tiles.CenteredKernelOperator(
@@ -131,6 +131,17 @@ class KernelProblem(Problem):
         )
         tiles.require_eigenvalues(max(operator.frobenius(), abs(operator.trace())) * self.factor())
         return operator
+
+    def start(self, route: Route, request: records.SolveRequest) -> Any:
+        """Return estimates of the leading vectors from a few rows, if tiles are recomputed in every pass."""
+        if not isinstance(route, krylov.KrylovRoute) or not isinstance(self.source, tiles.KernelSource):
+            return None
+        if self.rows.weights is not None or not self.single or not arrays.is_numpy(self.rows.like):
+            return None
+        if route.form.storage != "again":
+            return None
+        # The other columns of a block are random: nothing is out of reach.
+        return tiles.leading_from_few(self.source, 3 * route.block // 4, request.solver_rng)
 
     def factor(self) -> float:
         """Return the power of two that tiles are divided by."""

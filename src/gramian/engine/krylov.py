@@ -119,7 +119,9 @@ class KrylovRoute(route.Route):
             return f"{route.few(target, m)}, and the {matrix} fits into memory."
         reason = f"{route.few(target, m)}: products with blocks of vectors cost less than the whole matrix."
         if self.form.matrix == "centered kernel" and self.form.storage == "again":
-            reason += " The tiles do not fit into memory_limit, so they are recomputed in every pass."
+            which = f"only {self.form.share:.0%} of them stay in memory and the others"
+            which = which if self.form.share else "they"
+            reason += f" The tiles do not fit into memory_limit, so {which} are recomputed in every pass."
         return reason
 
     def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> route.SolverResult:
@@ -260,6 +262,7 @@ def _width(target: Target) -> int:
 def _first_step(form: Form, m: int, note: str) -> tuple[str, str]:
     if form.matrix == "centered kernel":
         where = "half of n^2 in memory" if form.storage == "kept" else "recomputed in every pass"
+        where = f"{form.share:.0%} in memory, the others {where}" if form.share else where
         where = "all in memory" if form.whole else where
         return "evaluate", f"lower-triangular tiles, {where}, {form.arithmetic}{note}"
     if form.whole:

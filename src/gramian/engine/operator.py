@@ -67,11 +67,14 @@ class Form:
         nothing, so that blocks or tiles are made again in every pass; or all of the centred data.
     arithmetic : {"float64", "float32"}
         What products are made in; sums over blocks are float64 always.
+    share : float
+        Of the parts that are made again, those that memory has room to keep.
     """
 
     matrix: str
     storage: str
     arithmetic: str = "float64"
+    share: float = 0.0
 
     @cached_property
     def whole(self) -> bool:
@@ -90,7 +93,7 @@ class Form:
 
     def promoted(self) -> Form:
         """Return the same matrix multiplied in float64, without memory of its own."""
-        return replace(self, storage="again", arithmetic="float64")
+        return replace(self, storage="again", arithmetic="float64", share=0.0)
 
 
 COVARIANCE, GRAM = Form("covariance", "whole"), Form("gram", "whole")
@@ -130,6 +133,10 @@ class Costs(ABC):
     @abstractmethod
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of one product with so many vectors."""
+
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form with so many bytes more at its disposal."""
+        return form
 
     def lift(self, form: Form, count: int) -> float:
         """Return seconds from so many eigenvectors to what the user gets."""

@@ -91,7 +91,9 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
     for route in all_routes(costs, target):
         if (everything and not route.direct) or (below and not route.form.double):
             continue
-        cost = route.cost(costs, target)
+        # It may have the memory that it leaves of the limit.
+        form = costs.spare(route.form, request.memory_limit - route.cost(costs, target).bytes)
+        cost = (route := replace(route, form=form)).cost(costs, target)
         results.append(Ranked(route, cost.seconds, cost.bytes))
     wanted = [item for item in results if request.solver in ("auto", item.route.solver)]
     if request.solver not in ("covariance", "gram"):
@@ -245,7 +247,7 @@ class Schedule:
     def _alternative(self, other: Ranked) -> records.Alternative:
         """Put another route into words."""
         form = other.route.form
-        storage = STORAGES[form.storage]
+        storage = f"{form.share:.0%} of its parts in memory" if form.share else STORAGES[form.storage]
         if not other.route.direct and other.route.solver == form.matrix:
             storage += ", by iteration"
         matrix = records.MATRICES.get(form.matrix, form.matrix)
@@ -332,6 +334,10 @@ class Problem(ABC):
     @abstractmethod
     def build(self, route: Route) -> Any:
         """Build the matrix that a route works on."""
+
+    def start(self, route: Route, request: SolveRequest) -> Any:
+        """Return vectors near the leading ones if they cost little compared with a pass; else None."""
+        return None
 
     @abstractmethod
     def truncate(self, result: Spectrum, operator: Any, request: SolveRequest) -> Spectrum:
@@ -496,6 +502,8 @@ def _run(
     """Run the last of the routes and certify its result; return its status and the reason."""
     item = tried[-1]
     operator = problem.operator(item.route)
+    if start is None and not item.route.direct:
+        start = problem.start(item.route, request)
     certificate, missed, passes = None, None, 0
     for again in range(CONTINUATIONS, -1, -1):
         result: SolverResult = item.route.solve(operator, request, start)

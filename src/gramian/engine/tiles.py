@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,6 +29,7 @@ from gramian.tables.device import explained_memory_errors, full_precision, tile_
 R = TypeVar("R")
 TILE = arrays.THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 CACHE_BYTES = 1 << 20
+FEW_ROWS = 512  # of which a start is made
 LARGEST_POWER = 1000  # of two, which float64 can be divided by at once
 NEAR_ONE = 40  # powers of two from 1 up to which squares and float32 hold every entry that counts
 
@@ -243,6 +244,49 @@ def _exponent(largest: float) -> int:
     return exponent if abs(exponent) > NEAR_ONE else 0
 
 
+def leading_from_few(source: KernelSource, width: int, rng: np.random.Generator) -> FloatArray:
+    """Return vectors near the leading ones of the centred matrix, from its columns for few random rows.
+
+    Parameters
+    ----------
+    source : KernelSource
+        Of dense NumPy rows.
+    width : int
+        Number of vectors, at most.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n, <= width)
+        The left singular vectors of ``C W^(-1/2)``, C the columns and W their rows of the same few.
+
+    References
+    ----------
+    Williams and Seeger (2001), Using the Nystroem method to speed up kernel machines.
+    """
+    n = len(source.diagonal)
+    few = np.sort(rng.choice(n, min(n, FEW_ROWS), replace=False))
+    right, chunks = source.right[few], slices(n, 2048)
+
+    def columns(chunk: slice) -> FloatArray:
+        result: FloatArray = source.evaluator.tile(source.left[chunk], right)
+        return result
+
+    def moments(chunk: slice) -> tuple[FloatArray, FloatArray]:
+        C = columns(chunk)
+        return C.sum(axis=0), C.T @ C
+
+    totals = arrays.parallel_map(moments, chunks)
+    mean = sum(total[0] for total in totals) / n
+    # Not by the engine: what is found here is where an iteration starts, and no answer.
+    values, Q = arrays.eigh(source.evaluator.tile(source.left[few], right))
+    sound = values > 1e-10 * values[-1]
+    M = Q[:, sound] / np.sqrt(values[sound])
+    values, P = arrays.eigh(M.T @ (sum(total[1] for total in totals) - n * np.outer(mean, mean)) @ M)
+    coefficients = M @ P[:, ::-1][:, :width]
+    return np.concatenate(arrays.parallel_map(lambda chunk: (columns(chunk) - mean) @ coefficients, chunks))
+
+
 # ------------------------------------------------------------------------ tiles
 
 
@@ -294,8 +338,8 @@ class TileMatrix:
         Empty float64 array of the kind that vectors have.
     storage : numpy dtype
         Type in which tiles are kept, and multiplied.
-    keep : bool
-        Whether tiles are kept; otherwise they are filled anew in every pass.
+    share : float
+        Share of the tiles that is kept; the others are filled anew in every pass.
     exact : callable or None
         A float64 source of the same matrix, where ``source`` fills tiles in ``storage``.
     whole : bool
@@ -322,7 +366,7 @@ class TileMatrix:
         like: Any,
         storage: npt.DTypeLike = np.float64,
         *,
-        keep: bool = True,
+        share: float = 1.0,
         exact: AnySource | None = None,
         whole: bool = False,
         along: FloatArray | None = None,
@@ -342,8 +386,8 @@ class TileMatrix:
         self._whole: Any = None
         if whole and arrays.is_numpy(like):
             self._whole = np.empty((n, n))
-        elif keep:
-            self._kept = self._memory()
+        else:
+            self._kept = self._memory(share)
         self.row_sums, self.squares = self._measure()
 
     @property
@@ -408,16 +452,17 @@ class TileMatrix:
     def _stacks(self) -> Iterator[Stack]:
         return (stack for stripe in self._stripes for stack in stripe)
 
-    def _memory(self) -> dict[Stack, Any]:
-        """Memory for the stacks, in one piece: the system pages it in as such."""
+    def _memory(self, share: float) -> dict[Stack, Any]:
+        """Memory for the stacks that are kept, in one piece: the system pages it in as such."""
         stacks = list(self._stacks())
+        ends = np.cumsum([stack.size for stack in stacks])
+        kept = stacks[: int(np.searchsorted(ends, share * ends[-1], side="right"))]
         if not arrays.is_numpy(self.like):
-            return dict.fromkeys(stacks)
-        ends = np.cumsum([stack.size for stack in stacks]).tolist()
-        memory = np.empty(ends[-1], dtype=self.storage)
+            return dict.fromkeys(kept)
+        memory = np.empty(sum(stack.size for stack in kept), dtype=self.storage)
         return {
             stack: memory[end - stack.size : end].reshape(stack.shape)
-            for stack, end in zip(stacks, ends, strict=True)
+            for stack, end in zip(kept, ends.tolist(), strict=False)
         }
 
     def _scratch(self) -> Any:
@@ -747,13 +792,19 @@ class KernelCosts(Costs):
         """Return n."""
         return self.shape[0]
 
+    def spare(self, form: Form, left: int) -> Form:
+        """Return the form with as many tiles kept as there is room for, unless that is all or hardly any."""
+        share = left / self._tiles(form)
+        anew = form.storage == "again" and not self.given
+        return replace(form, share=share) if anew and 0.01 <= share < 1 else form
+
     def build(self, form: Form) -> tuple[float, int]:
         """Return seconds of evaluating half of the matrix, and what is kept of it."""
         n, _ = self.shape
         seconds = self._values(form)
         if form.whole:
             return seconds + n * n * 1e-9, 12 * n * n + rates.SCRATCH
-        kept = self._tiles(form) if form.storage == "kept" else 0
+        kept = int(self._tiles(form) * (1.0 if form.storage == "kept" else form.share))
         if form.storage == "kept" and self.calls is not None and self.calls.scalar:
             # One iteration in fifty stalls, and then asks for everything again; the whole matrix has it.
             seconds *= 1.02
@@ -770,7 +821,7 @@ class KernelCosts(Costs):
             return n * n * max(columns / rate, read / 2)
         if self.given:
             return n * n * (columns / rate + read)
-        return n * n * columns / rate + self._values(form)
+        return n * n * max(columns / rate, form.share * read / 2) + (1.0 - form.share) * self._values(form)
 
     def improves(self, form: Form) -> bool:
         """Return whether tiles are in float32: the trace of a kernel matrix is far above its eigenvalues."""
