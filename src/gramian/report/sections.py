@@ -23,16 +23,7 @@ from gramian.core.notebook import Grid, Section
 from gramian.errors import DiagnosticWarning, UnavailableError, ignoring, shortened
 from gramian.models.monitor import can_be_monitored, monitor_of
 from gramian.models.monitoring import BOTH
-from gramian.report import sentences
-from gramian.report.facts import (
-    NAME,
-    Fitted,
-    component_rows,
-    imputed_share,
-    method_name,
-    model_size,
-    versions,
-)
+from gramian.report import facts, sentences
 from gramian.report.headline import headline
 from gramian.report.tables import pieces_of
 from gramian.statistics.associations import associated
@@ -118,7 +109,7 @@ class Survey:
 
 
 def explanation(
-    fitted: Fitted, used: Mapping[str, str] | None = None, known: Survey | None = None
+    fitted: facts.Fitted, used: Mapping[str, str] | None = None, known: Survey | None = None
 ) -> Explanation:
     """Explain a fitted model.
 
@@ -131,7 +122,7 @@ def explanation(
         Scores that are known. Then nothing else is computed from the data: no rule for the number of
         components, no unusual rows, no metadata.
     """
-    return _Explained(fitted, used or versions(), known).whole()
+    return _Explained(fitted, used or facts.versions(), known).whole()
 
 
 def _sections(made: Mapping[str, Callable[[], Iterable[Part]]]) -> tuple[Section, ...]:
@@ -142,7 +133,7 @@ def _sections(made: Mapping[str, Callable[[], Iterable[Part]]]) -> tuple[Section
 class _Explained:
     """The sections, and the results that several of them share."""
 
-    def __init__(self, fitted: Fitted, used: Mapping[str, str], known: Survey | None) -> None:
+    def __init__(self, fitted: facts.Fitted, used: Mapping[str, str], known: Survey | None) -> None:
         self.fitted, self.table, self.used, self.quick = fitted, fitted.table, used, known is not None
         self.given = mapping_of(fitted.model)
         self.model: Any = decomposition_of(self.given)
@@ -190,7 +181,7 @@ class _Explained:
             "For a methods section": self.methods,
             "To repeat it": self.repeat,
         }
-        what = "Eigenfaces" if self.kind.faces else method_name(self.model)
+        what = "Eigenfaces" if self.kind.faces else facts.method_name(self.model)
         return Explanation(
             title=what + sentences.of_what(self.given, self.table, others=self.others),
             findings=" ".join(self.answer.sentences),
@@ -239,7 +230,7 @@ class _Explained:
     def groups(self) -> Iterable[Part]:
         """Yield the means of the groups in the columns where they differ most."""
         table = self.table
-        if table is None or table.labels is None or not self._is_small() or imputed_share(self.model):
+        if table is None or table.labels is None or not self._is_small() or facts.imputed_share(self.model):
             return
         texts, X = label_texts(as_array(table.labels)), as_float64(dense(table.values))
         kinds = in_order({*texts.tolist()} - {""}, table.levels.get(table.label_name or "", ()))
@@ -258,7 +249,7 @@ class _Explained:
         many = f"{differ.sum():,} of {counted(len(names), 'column')}"
         differing = f"The means of {groups} differ by more than chance in {many}"
         yield f"{differing}. Most, of the values as analysed, in:"
-        heads = ("column", *(shortened(kind, NAME) for kind in kinds), "variance between groups")
+        heads = ("column", *(shortened(kind, facts.NAME) for kind in kinds), "variance between groups")
         yield self._of_columns(heads, rows)
 
     def _of_columns(self, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> Grid:
@@ -347,7 +338,7 @@ class _Explained:
             yield "The model has no components."
             return
         heads = ("", "eigenvalue", "standard deviation", "explained variance ratio", "cumulative")
-        rows = component_rows(model, MOST)
+        rows = facts.component_rows(model, MOST)
         yield from self._others(Drawing("scree", lambda: figures.scree(model, self.choices or None)))
         yield Grid(heads, rows[:FIRST], kinds="rnnnn")
         if k > FIRST:
@@ -390,7 +381,7 @@ class _Explained:
             yield from sentences.as_items(f"Option: {option}" for option in self.table.origin.asked)
         else:
             rows = counted(model.n_samples_, "row")
-            yield f"- Fitted on {rows} x {model_size(model)}; the model file does not contain the data"
+            yield f"- Fitted on {rows} x {facts.model_size(model)}; the model file does not contain the data"
         if getattr(model, "column_means_", None) is not None:
             yield "- Missing values are filled with the column means of the fit"
         constant = np.asarray(getattr(model, "constant_features_", ()), dtype=int)

@@ -11,15 +11,7 @@ from typing import Any
 import numpy as np
 
 from gramian.core.checks import counted, duration, listed, percent
-from gramian.report.facts import (
-    in_brief,
-    kernel_text,
-    model_size,
-    size_text,
-    validity_text,
-    versions,
-    where_text,
-)
+from gramian.report import facts
 from gramian.report.tables import feature_names
 from gramian.statistics.components import shares_of
 from gramian.tables.names import base_name
@@ -69,7 +61,7 @@ def done_lines(model: Any, table: Table | None) -> list[str]:
     source = getattr(model, "reading_", {}).get("source", "") if table is None else table.source
     data = [f"Data: {quoted(source) if source else counted(model.n_samples_, 'row')}"]
     data += [] if table is None else map(literal, _read(table))
-    lines = ("; ".join(data), f"Treatment: {' '.join(_treatment(model))}", in_brief(model))
+    lines = ("; ".join(data), f"Treatment: {' '.join(_treatment(model))}", facts.in_brief(model))
     return [f"- {line}" for line in lines]
 
 
@@ -97,7 +89,7 @@ def quoted(text: str) -> str:
 def data_lines(table: Table) -> list[str]:
     """Return source, size and notes of the data, as a Markdown list."""
     lines = [f"- Source: {quoted(table.source)}"]
-    size = size_text(int(np.prod(table.values.shape[1:])), table.picture_shape)
+    size = facts.size_text(int(np.prod(table.values.shape[1:])), table.picture_shape)
     origin = table.origin
     covered = f" of {origin.hashed}" if origin.hashed else ""
     lines.append(f"- SHA-256{covered}: `{origin.sha256}`" if origin.sha256 else f"- {NO_HASH}")
@@ -117,13 +109,13 @@ def computed_lines(model: Any, seconds: float | None = None) -> list[str]:
     """
     parameters = [f"{name}={value!r}" for name, value in model.get_params(deep=False).items()]
     lines = [f"- {type(model).__name__}({', '.join(parameters)})"]
-    if kernel_text(model):
-        lines.append(f"- Kernel with all parameters: {quoted(kernel_text(model))}")
+    if facts.kernel_text(model):
+        lines.append(f"- Kernel with all parameters: {quoted(facts.kernel_text(model))}")
         if "'median'" in repr(model.kernel) + repr(model.gamma):
             lines.append("- Median widths use the distances between at most 1000 evenly spaced rows")
-    if validity_text(model):
+    if facts.validity_text(model):
         # Each step of the proof is a nested list.
-        proof = validity_text(model).splitlines()
+        proof = facts.validity_text(model).splitlines()
         chain = [(len(line) - len(line.lstrip()), line.lstrip()) for line in proof]
         lines += [f"{' ' * 2 * depth}- {text}" for depth, text in chain]
     plan = model.plan_
@@ -152,15 +144,15 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
 
     ``used`` are the versions that computed it, by default the installed ones.
     """
-    gramian, *others = [f"{PACKAGES.get(name, name)} {n}" for name, n in (used or versions()).items()]
-    kernel, method = kernel_text(model), getattr(model, "method", None)
+    gramian, *others = [f"{PACKAGES.get(name, name)} {n}" for name, n in (used or facts.versions()).items()]
+    kernel, method = facts.kernel_text(model), getattr(model, "method", None)
     name = "Kernel principal component analysis" if kernel else "Principal component analysis"
     name = name if method is None else f"{method.upper()} whitening"
     cited = "; ".join(CITATIONS[key]["short"] for key in cited_works(model))
     using = f" with the kernel {kernel}" if kernel else ""
     plan, samples = model.plan_, counted(model.n_samples_, "sample")
     sentences = [
-        f"{name} ({cited}){using} of {samples} with {model_size(model)} was computed with "
+        f"{name} ({cited}){using} of {samples} with {facts.model_size(model)} was computed with "
         f"{gramian} ({', '.join(others)}).",
         *_reading(table),
         *_treatment(model),
@@ -184,7 +176,7 @@ def methods_lines(
 
 def cited_works(model: Any) -> list[str]:
     """Return the keys of ``CITATIONS`` for a model."""
-    method = "kernel" if kernel_text(model) else "whitening" if model.model_kind.whitens else "pca"
+    method = "kernel" if facts.kernel_text(model) else "whitening" if model.model_kind.whitens else "pca"
     solver = getattr(model, "solver", "auto")
     return [method, solver] if solver in CITATIONS else [method]
 
@@ -229,7 +221,7 @@ def _divisor(model: Any) -> list[str]:
 
 def _selection(model: Any) -> list[str]:
     k, ratios = model.n_components_, shares_of(model)
-    what = ("variance" if getattr(model, "center", True) else "second moments") + where_text(model)
+    what = ("variance" if getattr(model, "center", True) else "second moments") + facts.where_text(model)
     number = f"{counted(k, 'component was', 'components were')} retained"
     choice = getattr(model, "component_choice_", None)
     if choice is not None and choice.rule in METHODS:
