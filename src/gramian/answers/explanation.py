@@ -349,7 +349,7 @@ def _explained_row(
         raise DataError(f"Row {_name(data, row)} has too few values to be explained. Name another row.")
     statistic: Any = max(sizes, key=lambda name: np.nan_to_num(sizes[name] / limits[name]))
     if kind_of(fitted) is ModelKind.PCA:
-        contributions = _linear(fitted, data, row, values[0], statistic)
+        contributions = _linear(fitted, values[0], statistic)
     else:
         whole = watch.contributions(Table(values[:1], feature_names=names_of(fitted)))[statistic][0]
         middle = np.nanmedian(values[1:], axis=0)
@@ -375,7 +375,7 @@ def _numbers(data: Rows, rows: npt.NDArray[np.intp]) -> FloatArray:
     return as_float64(dense(data.at(rows))).reshape(len(rows), -1)
 
 
-def _linear(model: Any, data: Rows, row: int, values: FloatArray, statistic: str) -> FloatArray:
+def _linear(model: Any, values: FloatArray, statistic: str) -> FloatArray:
     """Return the signed contributions of the columns to T2 or SPE of a row; 0 of missing values."""
     holes = np.isnan(values)
     z, r = _centered(model, values[None])[0], int(model.rank_)

@@ -111,8 +111,6 @@ class Recogniser:
         Both thresholds with their rates.
     discriminant_ : LinearDiscriminantAnalysis or None
         The fitted discriminants; None where vectors are compared as they are.
-    n_vectors_ : int
-        Number of enrolled vectors.
     notes_, verify_notes_ : tuple of str
         Automatic decisions and limits, for identification and for verification.
 
@@ -174,7 +172,7 @@ class Recogniser:
         if len(spread) != values.shape[1]:
             hint = "Give eigenvalues_ of the model that made the vectors."
             raise DataError(f"{len(spread)} variances but vectors of {values.shape[1]} components.", hint)
-        self.n_features_in_, self.n_vectors_ = values.shape[1], len(values)
+        self.n_features_in_ = values.shape[1]
         result, codes = np.unique(names, return_inverse=True)
         order = np.argsort(codes, kind="stable")
         self.people_ = tuple(str(name) for name in result)

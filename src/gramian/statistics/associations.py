@@ -332,7 +332,7 @@ def correlations(model: Any, data: Any) -> FloatArray:
     return np.asarray(directions * np.sqrt(as_float64(model.explained_variance_)) * factor[:, None])
 
 
-def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:
+def normal_ellipse(points: npt.ArrayLike, level: float = 0.95) -> FloatArray:
     """Return the ellipse that holds a share of a normal distribution with the points' mean and covariance.
 
     Parameters
@@ -341,11 +341,10 @@ def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60
         At least two; the covariance divides by n - 1.
     level : float
         The share, between 0 and 1.
-    corners : int
 
     Returns
     -------
-    ndarray of shape (corners + 1, 2)
+    ndarray of shape (61, 2)
         The last point is the first one. Of points on a line it is a part of that line.
 
     References
@@ -364,12 +363,12 @@ def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60
     # The root of a 2 x 2 matrix M is (M + d I) / sqrt(trace + 2 d), d the root of the determinant.
     d = np.sqrt(max(a * c - b * b, 0.0))
     root = np.array([[a + d, b], [b, c + d]]) / (np.sqrt(a + c + 2 * d) or 1.0)
-    angle = np.linspace(0, 2 * np.pi, corners + 1)
+    angle = np.linspace(0, 2 * np.pi, 61)
     circle = np.sqrt(special.chdtri(2, 1 - level)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return np.asarray(size * (values.mean(axis=0) + circle @ root))
 
 
-def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) -> FloatArray:
+def mean_ellipse(points: npt.ArrayLike, level: float = 0.95) -> FloatArray:
     """Return the confidence ellipse of the mean of points of a normal distribution.
 
     It contains the mean of the distribution with probability ``level``, by Hotelling's T squared.
@@ -380,11 +379,10 @@ def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) 
         At least three.
     level : float
         The probability, between 0 and 1.
-    corners : int
 
     Returns
     -------
-    ndarray of shape (corners + 1, 2)
+    ndarray of shape (61, 2)
         The last point is the first one.
 
     References
@@ -400,7 +398,7 @@ def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) 
     n = len(values)
     squared = 2 * (n - 1) / (n - 2) * special.fdtri(2, n - 2, level) / n
     centre = values.mean(axis=0)
-    around = normal_ellipse(values, level, corners) - centre
+    around = normal_ellipse(values, level) - centre
     return np.asarray(centre + np.sqrt(squared / special.chdtri(2, 1 - level)) * around)
 
 
