@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import check_integer, counted, evenly, number, shown
 from gramian.core.notebook import Grid, Tabulated
-from gramian.core.records import FloatArray, ModelKind
+from gramian.core.records import AnyArray, BoolArray, FloatArray, IndexArray, ModelKind
 from gramian.errors import DataError, ParameterError
 from gramian.models.events import RowStatistics
 from gramian.models.monitor import Monitor, monitor_of
@@ -255,7 +254,7 @@ def explain(model: Any, X: Any, subset: Any = None, *, versus: Any = None, units
 # ------------------------------------------------------------------ which rows
 
 
-def _mask(rows: Any, data: Rows, parameter: str) -> npt.NDArray[np.bool_]:
+def _mask(rows: Any, data: Rows, parameter: str) -> BoolArray:
     """Return the rows that a parameter names."""
     n = data.shape[0]
     values = np.asarray(rows)
@@ -281,7 +280,7 @@ def _mask(rows: Any, data: Rows, parameter: str) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _part(mask: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.intp]:
+def _part(mask: BoolArray, most: int) -> IndexArray:
     rows = np.flatnonzero(mask)
     return rows[evenly(len(rows), most)]
 
@@ -335,10 +334,10 @@ def unusual_rows(watch: Monitor, X: Any, statistics: RowStatistics, count: int) 
 
 def _explained_row(
     watch: Monitor,
-    statistics: Mapping[str, npt.NDArray[Any]],
+    statistics: Mapping[str, AnyArray],
     data: Rows,
     row: int,
-    others: npt.NDArray[np.intp],
+    others: IndexArray,
     notes: list[str],
 ) -> Explanation:
     fitted, names = watch.model_, column_names(watch.model_)
@@ -371,7 +370,7 @@ def _explained_row(
     )
 
 
-def _numbers(data: Rows, rows: npt.NDArray[np.intp]) -> FloatArray:
+def _numbers(data: Rows, rows: IndexArray) -> FloatArray:
     return as_float64(dense(data.at(rows))).reshape(len(rows), -1)
 
 
@@ -399,9 +398,9 @@ def _centered(model: Any, values: FloatArray) -> FloatArray:
 def _explained_groups(
     model: Any,
     data: Rows,
-    near: npt.NDArray[np.intp],
-    far: npt.NDArray[np.intp],
-    units: npt.NDArray[Any] | None,
+    near: IndexArray,
+    far: IndexArray,
+    units: AnyArray | None,
     notes: list[str],
 ) -> Explanation:
     names, d = column_names(model), data.shape[1]
@@ -449,7 +448,7 @@ def _along(model: Any, first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(difference * ((w / size) @ directions)) if size > 0 else np.zeros(len(difference))
 
 
-def _averaged(values: FloatArray, units: npt.NDArray[Any]) -> FloatArray:
+def _averaged(values: FloatArray, units: AnyArray) -> FloatArray:
     """Return the mean of the rows of each unit."""
     _, which = np.unique(units.astype(np.str_), return_inverse=True)
     return np.stack([np.nanmean(values[which == unit], axis=0) for unit in range(which.max() + 1)])

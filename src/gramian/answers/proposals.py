@@ -17,19 +17,7 @@ from scipy.special import ndtri
 from gramian.core.checks import check_choice, counted, first_few, percent, slices
 from gramian.core.records import FloatArray, Members
 from gramian.errors import DataError, GramianError
-from gramian.statistics import imputation
-from gramian.statistics.units import (
-    AXIS,
-    FEW,
-    THRICE,
-    beyond_answers,
-    column_axis,
-    different_quantities,
-    neighbours,
-    same_range,
-    sums,
-    unit_difference,
-)
+from gramian.statistics import imputation, units
 from gramian.tables.cells import is_number
 from gramian.tables.codes import codes_of
 from gramian.tables.column_features import chance, tokens
@@ -404,12 +392,12 @@ class _Table:
         yield from [transform] if transform else []
         counts = transform is not None and transform.value in COUNTED
         left = left if transform is None or counts else _transformed(left, transform.value)
-        units, deviations = None, None
+        unit, deviations = None, None
         if not swapped and not whole and self.reading.transform is None:
-            units, deviations = self._units(left, counts)
-        deviations = deviations if units else None
+            unit, deviations = self._units(left, counts)
+        deviations = deviations if unit else None
         yield from self._missing(left, deviations, swapped)
-        yield from [units] if units else []
+        yield from [unit] if unit else []
         if self.method == "kernel-pca":
             yield from _kernel(None if swapped else _sample(left, deviations), self.parameters)
 
@@ -519,7 +507,7 @@ class _Table:
                 rank = TIMES if is_date(column) else TEXTS if column.distinct <= most else MANY
             elif role.role in GROUPING:
                 rank = TIMES if role.role == "time" else CODES
-            elif 2 * len(pairs) <= len(numbers) <= 2 * FEW and column in pairs:
+            elif 2 * len(pairs) <= len(numbers) <= 2 * units.FEW and column in pairs:
                 rank = PAIRS
             else:
                 continue
@@ -571,8 +559,8 @@ class _Table:
         names = {column.name for column in numbers}
         along, what = {name for name in names if is_number(name)}, "columns along an axis"
         if (
-            len(along) < AXIS
-            or column_axis([column.name for column in numbers if column.name in along]) is None
+            len(along) < units.AXIS
+            or units.column_axis([column.name for column in numbers if column.name in along]) is None
         ):
             along, what = _of_one_scale(numbers)
         if self.seen.named and 0 < len(names - along) <= min(MOST_ODD, len(along) - 1):
@@ -611,12 +599,19 @@ class _Table:
         names = {self._called(column): column.name for column in used}
         sample, why, evidence = _sample(used), "", dict[str, Any]()
         if not counts:
-            why, evidence = unit_difference(list(names), values, sample, [column.unit for column in used])
+            why, evidence = units.unit_difference(
+                list(names), values, sample, [column.unit for column in used]
+            )
         ratio = float(values.max() / (values.min() or 1.0))
-        if not why and ratio >= THRICE and self.seen.named and different_quantities(list(names), sample):
+        if (
+            not why
+            and ratio >= units.THRICE
+            and self.seen.named
+            and units.different_quantities(list(names), sample)
+        ):
             why = f"deviations of columns differ {ratio:,.0f}-fold, and nothing says that they share a unit"
             evidence = {"columns": [], "ratio of deviations": ratio}
-        if not why and values.all() and (beyond := beyond_answers(sample))[1]:
+        if not why and values.all() and (beyond := units.beyond_answers(sample))[1]:
             called, first = [*names], beyond[0]
             evidence = {"columns": [called[j] for j in beyond[1]], "ratio of deviations": ratio}
             go = "goes" if len(beyond[1]) == 1 else "go"
@@ -721,11 +716,11 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
 
 def _sums(columns: Sequence[Column]) -> tuple[list[Proposal], dict[str, Any]]:
     """Return columns to leave out that follow from a sum; or of columns that all are parts, the evidence."""
-    if len(columns) < 3 or neighbours(sample := _sample(columns)):
+    if len(columns) < 3 or units.neighbours(sample := _sample(columns)):
         return [], {}
     sizes, drops = np.nansum(sample, axis=0), list[Proposal]()
     out, used = set[int](), set[int]()
-    for equation in sums(sample):
+    for equation in units.sums(sample):
         about = "" if equation.exact else "about "
         if equation.total is not None and len(equation.parts) == len(columns):
             return [], {
@@ -752,7 +747,7 @@ def _wants_logarithms(columns: Sequence[Column]) -> dict[str, float]:
     sample = _sample(columns)
     skewness = float(np.median(_skewness(sample / np.nanmax(sample, axis=0))))
     ends = float(np.median([column.high / column.low for column in columns if column.high and column.low]))
-    if skewness <= SKEWED or ends < DECADES or same_range(sample) or neighbours(sample):
+    if skewness <= SKEWED or ends < DECADES or units.same_range(sample) or units.neighbours(sample):
         return {}
     better = np.mean([_normality(np.log(x)) > _normality(x) for x in sample[:: 1 + len(sample) // 250].T])
     return {"skewness": skewness, "ratio": ends} if better >= BETTER else {}
@@ -824,7 +819,7 @@ def _are_counts(columns: Sequence[Column]) -> bool:
     sample = sample[:, np.nanmin(sample, axis=0) < np.nanmax(sample, axis=0)]  # of some rows, or finite
     if not sample.size:
         return False
-    if same_range(sample) and np.nanmax(sample) <= 255:  # pixels and ratings
+    if units.same_range(sample) and np.nanmax(sample) <= 255:  # pixels and ratings
         return False
     mean, high = np.nanmean(sample, axis=0), np.nanmax(sample, axis=0)
     lopsided = _skewness(sample / high) > 1
@@ -834,7 +829,7 @@ def _are_counts(columns: Sequence[Column]) -> bool:
     # Genes in the columns, and few samples: their levels are skewed, and not each of them.
     there = sample[np.isfinite(sample)]
     skewed = _skewness(there / there.max()) > 2 and there.max() >= 20
-    return len(varying) > FEW and skewed and not neighbours(sample)
+    return len(varying) > units.FEW and skewed and not units.neighbours(sample)
 
 
 def depth_effect(counts: FloatArray) -> dict[str, float]:
@@ -847,7 +842,7 @@ def depth_effect(counts: FloatArray) -> dict[str, float]:
     """
     counts = counts[np.isfinite(counts).all(axis=1)]
     counts = counts[counts.sum(axis=1) > 0]
-    if len(counts) < DEEP_ROWS or counts.shape[1] <= FEW:
+    if len(counts) < DEEP_ROWS or counts.shape[1] <= units.FEW:
         return {"ratio": 1.0, "r2": 0.0}
     depths, logs = np.log(counts.sum(axis=1)), np.log1p(counts)
     logs -= logs.mean(axis=0)

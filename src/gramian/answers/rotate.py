@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, check_integer, counted, listed, percent
 from gramian.core.notebook import Grid, Tabulated
-from gramian.core.records import FloatArray, ModelKind
+from gramian.core.records import AnyArray, FloatArray, ModelKind
 from gramian.engine.solving import fixed_signs
 from gramian.errors import ParameterError
 from gramian.statistics.candidates import as_frame
@@ -174,7 +173,7 @@ class Rotation(Tabulated):
 
     def table(self) -> Any:
         """Return the loadings as a frame with a row for each column, as :meth:`gramian.PCA.table` does."""
-        columns: dict[str, npt.NDArray[Any]] = {"name": np.array(self.columns, dtype=object)}
+        columns: dict[str, AnyArray] = {"name": np.array(self.columns, dtype=object)}
         return as_frame(columns | dict(zip(self.names, self.loadings.T, strict=True)))
 
     def _notebook(self) -> Iterator[str | Grid]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +16,7 @@ from gramian.core import progress
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes, to_numpy
 from gramian.core.checks import check_integer, check_number, counted, percent, slices
 from gramian.core.notebook import Grid, Tabulated
-from gramian.core.records import FloatArray, IntArray, Seed
+from gramian.core.records import BoolArray, FloatArray, IntArray, Seed
 from gramian.engine.linear import factors
 from gramian.engine.solving import require_memory
 from gramian.errors import DataError, InputTypeError
@@ -91,7 +90,7 @@ class Stability(Tabulated):
     loading_intervals: FloatArray
     agreement: FloatArray
     turned: FloatArray
-    separated: npt.NDArray[np.bool_]
+    separated: BoolArray
     groups: tuple[range, ...]
     next_separated: bool | None
     n_resamples: int

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.core.arrays import as_float64, is_dask, memory_limit_bytes
 from gramian.core.checks import check_choice, check_integer, counted, listed, slices
 from gramian.core.package import __version__
-from gramian.core.records import FloatArray
+from gramian.core.records import AnyArray, BoolArray, FloatArray
 from gramian.errors import DataError, InputTypeError, MissingValuesError, ParameterError, needs
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.associations import field_pattern
@@ -44,7 +43,7 @@ INCOMPLETE = (
     'Fill them first, or fit the components with missing="em" or "projection", which map fields '
     "by the cells that have a value."
 )
-BoolArray = npt.NDArray[np.bool_]
+BoolArray = BoolArray
 
 
 def pca(
@@ -304,10 +303,10 @@ class _Grid:
             values = full
         return values.reshape((*values.shape[:-1], *self.base.shape))
 
-    def at_cells(self, values: DataArray) -> npt.NDArray[Any]:
+    def at_cells(self, values: DataArray) -> AnyArray:
         """Return a result at the cells that take part, shape (..., m)."""
         outer = values.shape[: values.ndim - self.base.ndim]
-        cells: npt.NDArray[Any] = _columns(values.values.reshape(*outer, -1), self.used)
+        cells: AnyArray = _columns(values.values.reshape(*outer, -1), self.used)
         return cells
 
     def projection(self, ds: Dataset, *, scoring: bool = False) -> LinearProjection:
@@ -533,7 +532,7 @@ def _labelled(values: Any, outer: DataArray, inner: DataArray) -> DataArray:
 
 
 def _results(
-    model: PCA, scores: npt.NDArray[Any], grid: _Grid, samples: DataArray, options: dict[str, str]
+    model: PCA, scores: AnyArray, grid: _Grid, samples: DataArray, options: dict[str, str]
 ) -> Dataset:
     """Return what a fit found as a Dataset."""
     import xarray

@@ -23,6 +23,9 @@ FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 IntArray = npt.NDArray[np.int64]
+IndexArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+AnyArray = npt.NDArray[Any]
 # float32 or float64, as the data. A fit to arrays of another kind, as PyTorch's, returns that kind instead.
 RealArray = npt.NDArray[np.floating[Any]]
 Seed = int | np.random.RandomState | np.random.Generator | None

@@ -13,13 +13,12 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from gramian.core import arrays
 from gramian.core.checks import amount, evenly, slices
-from gramian.core.records import POSITIVE, FloatArray, Moments, Plan, Step
+from gramian.core.records import POSITIVE, AnyArray, FloatArray, IndexArray, Moments, Plan, Step
 from gramian.engine.centered import merge_moments
 from gramian.engine.operator import EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
 from gramian.engine.scatter import CONFIDENCE
@@ -66,7 +65,7 @@ class KernelValues:
         single = self.rough and self.evaluator.single is not None
         return arrays.to_dtype(factor, np.dtype(np.float32)) if single else factor
 
-    def __call__(self, X: Any, out: npt.NDArray[Any]) -> None:
+    def __call__(self, X: Any, out: AnyArray) -> None:
         """Write the values of rows (b, d), of the nodes' kind, into ``out`` of shape (b, m)."""
         left, right = self._rounded(self.evaluator.encode(arrays.alike(X, self.nodes))[0]), self._right
         if not (arrays.is_numpy(left) or sparse.issparse(left)):
@@ -252,7 +251,7 @@ def numpy_rows(values: Any) -> Any:
 
 # ------------- Chooses landmarks: above all by randomly pivoted Cholesky
 
-Indices = npt.NDArray[np.intp]
+Indices = IndexArray
 SAMPLE = 300
 CANDIDATES = 16, 200  # fewest and most that are drawn at a time
 ROUNDS = 8  # at least, as long as there are enough landmarks: fewer candidates are drawn in vain

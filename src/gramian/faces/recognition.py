@@ -10,12 +10,11 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gramian.core.arrays import as_float64, blas_threads
 from gramian.core.checks import check_share
-from gramian.core.records import FloatArray
+from gramian.core.records import AnyArray, FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.faces import face_images, similarity
 from gramian.faces.similarity import Bools, Codes, Matcher, Threshold, Vectors, calibrate
@@ -318,7 +317,7 @@ def _answered(
     return answers
 
 
-def _as_names(people: Any, count: int) -> npt.NDArray[Any]:
+def _as_names(people: Any, count: int) -> AnyArray:
     """Return one name for each vector; labels of a data set may be numbers."""
     names = list(people)
     if len(names) != count:

@@ -8,7 +8,6 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cycler import cycler
 from matplotlib.patches import Circle
 
@@ -16,7 +15,7 @@ from gramian.answers.describe import describe
 from gramian.answers.rotate import Rotation
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, counted
-from gramian.core.records import FloatArray
+from gramian.core.records import FloatArray, IndexArray
 from gramian.errors import DataError
 from gramian.figures import points, style
 from gramian.figures.drawing import DASHED, NOTHING, Data, bars, figure, fitted, heat_map, place_of, width_of
@@ -121,7 +120,7 @@ def _loadings_data(
     return LoadingsData(columns, notes, kind, x=x, y=y)
 
 
-def _largest(values: FloatArray) -> npt.NDArray[np.intp]:
+def _largest(values: FloatArray) -> IndexArray:
     """Return the places of the values that are largest in magnitude, from the largest value down."""
     places = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
     return places[np.argsort(-values[places], kind="stable")]

@@ -11,12 +11,11 @@ from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import arrays, checks
-from gramian.core.records import FloatArray
+from gramian.core.records import AnyArray, FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.statistics.components import decomposition_of
@@ -129,7 +128,7 @@ def place_of(component: int | str, count: int, name: str = "component", advice: 
     return checks.check_integer(name, number, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
 
 
-def numbers_of(X: Any) -> npt.NDArray[Any]:
+def numbers_of(X: Any) -> AnyArray:
     """Return the numbers of an array, a data frame, a table or a file that is read."""
     X = X.read() if isinstance(X, Scan) else X
     values = getattr(X, "values", X)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -15,7 +14,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import IdentityTransform
 
 from gramian.core.checks import counted, number
-from gramian.core.records import FloatArray
+from gramian.core.records import AnyArray, BoolArray, FloatArray, IndexArray
 from gramian.figures import style
 
 DOT = 2.2  # typographic points of half a point of data
@@ -176,7 +175,7 @@ class Room:
                 yield index, at + moves[best]
 
 
-def _order(points: FloatArray, size: Any, kind: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+def _order(points: FloatArray, size: Any, kind: str) -> tuple[AnyArray, BoolArray]:
     """Return the order in which labels are placed, and which of the points are outermost."""
     if kind != "points" or not len(points):
         return np.arange(len(points)), np.zeros(len(points), dtype=bool)
@@ -184,7 +183,7 @@ def _order(points: FloatArray, size: Any, kind: str) -> tuple[npt.NDArray[Any], 
     return np.lexsort([-np.hypot(*away.T), ~extreme]), extreme
 
 
-def outermost(points: FloatArray, unit: Any) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+def outermost(points: FloatArray, unit: Any) -> tuple[FloatArray, BoolArray]:
     """Return how far points are from their mean, in units, and which are the outermost in a direction."""
     away = (np.nan_to_num(points) - np.nanmean(points, axis=0)) / unit
     return away, np.isin(np.arange(len(away)), np.argmax(away @ AROUND.T, axis=0))
@@ -199,7 +198,7 @@ def _candidates(half: Any, scale: float, away: Any, rings: Any, over: bool) -> t
     return (np.vstack([candidates, [0, 0]]), np.append(costs, -40.0)) if over else (candidates, costs)
 
 
-def _covered(low: FloatArray, high: FloatArray, lowest: FloatArray, highest: FloatArray) -> npt.NDArray[Any]:
+def _covered(low: FloatArray, high: FloatArray, lowest: FloatArray, highest: FloatArray) -> AnyArray:
     """Return how many of n boxes each of m boxes overlaps."""
     near = (lowest < high.max(axis=0, initial=-np.inf)) & (highest > low.min(axis=0, initial=np.inf))
     lowest, highest = lowest[near.all(axis=1)], highest[near.all(axis=1)]  # a few of very many
@@ -258,7 +257,7 @@ class Arrows:
         about = f"Arrows are loadings times {x if equal else f'{x} along X and {y} along Y'}."
         return factors * self.tips, about
 
-    def longest(self, tips: FloatArray) -> npt.NDArray[np.intp]:
+    def longest(self, tips: FloatArray) -> IndexArray:
         """Return the places of the arrows that are drawn, the longest first."""
         return np.argsort(-np.hypot(*tips.T), kind="stable")[:MOST]
 

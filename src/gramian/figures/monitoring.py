@@ -34,7 +34,9 @@ def control_chart_data(monitor: Any, X: Any) -> Data:
     if n > MOST_POINTS:
         alarms = [row for row in result.worst(MOST_ALARMS) if result.alarms[row]]
         rows = np.unique([*evenly(n, MOST_POINTS), *alarms])
-    columns = {"position": rows} | {name: values[rows] for name, values in result.finite.items()}
+    columns: dict[str, Any] = {"position": rows} | {
+        name: values[rows] for name, values in result.finite.items()
+    }
     times = times_of(result["row"])
     if times is not None and not (YEARS[0] <= times.min() and times.max() <= YEARS[1]):
         times = None

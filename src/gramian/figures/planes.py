@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from contourpy import contour_generator
 from matplotlib.colors import LinearSegmentedColormap
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, evenly, number
-from gramian.core.records import FloatArray, ModelKind
+from gramian.core.records import AnyArray, FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
 from gramian.figures import points, style
 from gramian.figures.drawing import Data, figure, fitted, numbers_of, place_of
@@ -242,7 +241,7 @@ def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
     return Relation(columns, sentences, some, rows, hues, called, zero_set(law, some), title=str(law))
 
 
-def _columns_of(law: Any) -> npt.NDArray[Any]:
+def _columns_of(law: Any) -> AnyArray:
     """Return the places of the columns that occur in an equation."""
     if not hasattr(law, "powers"):
         problem = f"A {type(law).__name__} is no single equation."

@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.lines import Line2D
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, listed
-from gramian.core.records import FloatArray
+from gramian.core.records import AnyArray, FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.figures.drawing import Data, figure, numbers_of, place_of
@@ -154,7 +153,7 @@ class ScoresData(Data):
     hue: Groups
     style: Groups
     ellipses: tuple[Ellipse, ...]
-    drawn: npt.NDArray[Any]
+    drawn: AnyArray
     arrows: Arrows | None = None
 
     def edges(self) -> list[list[float]]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.core.checks import counted, percent, slices
 from gramian.core.notebook import Grid, Tabulated
-from gramian.core.records import FloatArray
+from gramian.core.records import AnyArray, BoolArray, FloatArray, IndexArray
 from gramian.models.monitoring import BOTH, ControlLimits
 from gramian.statistics.candidates import data_frame
 
@@ -32,7 +31,7 @@ class Run(NamedTuple):
     stop: int
 
 
-def runs_of(alarms: npt.NDArray[np.bool_], consecutive: int) -> list[Run]:
+def runs_of(alarms: BoolArray, consecutive: int) -> list[Run]:
     """Return the events of alarms in order.
 
     An event begins with the first of ``consecutive`` alarms in a row, and ends with the last alarm before as
@@ -60,7 +59,7 @@ def runs_of(alarms: npt.NDArray[np.bool_], consecutive: int) -> list[Run]:
     return [*found, Run(int(start), int(stop))] if start >= 0 else found
 
 
-def longest_runs(X: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def longest_runs(X: AnyArray) -> tuple[IndexArray, IndexArray]:
     """Return the length of the longest run of exactly one value in each column, and the row where it begins.
 
     Examples
@@ -84,9 +83,9 @@ def longest_runs(X: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray
 class ColumnTable(Tabulated):
     """A table by its columns: arrays of equal length by name."""
 
-    columns: Mapping[str, npt.NDArray[Any]]
+    columns: Mapping[str, AnyArray]
 
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+    def __getitem__(self, name: str) -> AnyArray:
         return self.columns[name]
 
     def to_frame(self) -> Any:
@@ -184,7 +183,7 @@ class RunRules(ColumnTable):
     """
 
     consecutive: tuple[int, ...]
-    false_events: npt.NDArray[np.intp]
+    false_events: IndexArray
     delays: FloatArray | None
     rows: int
 
@@ -195,9 +194,7 @@ class RunRules(ColumnTable):
         yield Grid(tuple(columns), rows, ("", "", ".3g", ".4g")[: len(columns)], kinds="n" * len(columns))
 
 
-def run_rules(
-    normal: npt.NDArray[np.bool_], faulty: npt.NDArray[np.bool_] | None, consecutive: Sequence[int]
-) -> RunRules:
+def run_rules(normal: BoolArray, faulty: BoolArray | None, consecutive: Sequence[int]) -> RunRules:
     """Return the rules for alarms of normal rows, and of rows that are faulty from the first on.
 
     Examples
@@ -263,7 +260,7 @@ class RowStatistics(ColumnTable):
         return len(self.columns["row"])
 
     @property
-    def finite(self) -> dict[str, npt.NDArray[Any]]:
+    def finite(self) -> dict[str, AnyArray]:
         """The columns for a file, where a limit that does not exist is missing, and ``excess`` at the end."""
         columns = {
             name: np.where(np.isfinite(values), values, np.nan) if name.endswith(" limit") else values
@@ -272,11 +269,11 @@ class RowStatistics(ColumnTable):
         return columns | {"excess": self.excess}
 
     @property
-    def alarms(self) -> npt.NDArray[np.bool_]:
+    def alarms(self) -> BoolArray:
         """Which rows have an alarm."""
         return np.asarray(self.columns["alarm"] != "")
 
-    def worst(self, count: int = 10) -> npt.NDArray[np.intp]:
+    def worst(self, count: int = 10) -> IndexArray:
         """Return the places of the rows that are largest relative to their limits, largest first.
 
         Parameters

@@ -10,13 +10,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special, stats
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, percent
 from gramian.core.notebook import Grid, Tabulated
-from gramian.core.records import FloatArray
+from gramian.core.records import FloatArray, IndexArray
 from gramian.engine.routes import eigenvalues
 from gramian.errors import DataError, of_new_rows
 from gramian.statistics.imputation import Patterns, grams
@@ -128,7 +127,7 @@ class Statistics:
         return np.asarray(np.where(more[:, None], to_spe / spe_limit, to_t2 / t2_limit))
 
 
-def top_contributors(contributions: FloatArray) -> npt.NDArray[np.intp]:
+def top_contributors(contributions: FloatArray) -> IndexArray:
     """Return the columns of the three largest contributions of each row, largest first; -1 for none."""
     top = np.full((len(contributions), CONTRIBUTORS), -1)
     left, rows = np.maximum(np.nan_to_num(contributions), 0.0), np.arange(len(contributions))

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.answers.diagnose import Diagnosis
 from gramian.answers.proposals import FOLLOWED
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, evenly, percent, shown
-from gramian.core.records import FloatArray, IntArray
+from gramian.core.records import AnyArray, BoolArray, FloatArray, IntArray
 from gramian.errors import shortened
 from gramian.report.facts import where_text
 from gramian.report.sentences import quoted
@@ -191,7 +190,7 @@ def _columns_of(model: Any, direction: FloatArray | None, table: Table, sides: S
     return f", by {' and '.join(clauses)}" if clauses else ""
 
 
-def _means(X: npt.NDArray[Any]) -> FloatArray:
+def _means(X: AnyArray) -> FloatArray:
     """Return the means of the values that columns have; NaN where they have none."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nansum(X, axis=0, dtype=np.float64) / (~np.isnan(X)).sum(axis=0))
@@ -305,7 +304,7 @@ def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnos
     return Headline("clusters", (sentence,), pair=pair, evidence=found)
 
 
-def _is_split(x: npt.NDArray[Any], group: npt.NDArray[np.bool_]) -> bool:
+def _is_split(x: AnyArray, group: BoolArray) -> bool:
     """Return whether a column has one value in a group, and one other in all other rows."""
     return bool((x[group] == x[group][0]).all() and (x[~group] == x[~group][0]).all())
 

@@ -11,7 +11,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.parallel import Parallel, delayed
@@ -20,7 +19,7 @@ from gramian import errors
 from gramian.core import progress
 from gramian.core.arrays import as_float64, blas_threads, to_numpy
 from gramian.core.checks import check_choice, check_integer, counted, evenly, plain
-from gramian.core.records import FloatArray, Seed
+from gramian.core.records import FloatArray, IndexArray, Seed
 from gramian.engine.linear import factors
 from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
 from gramian.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial
@@ -377,9 +376,7 @@ def _remarks(best: TriedKernel, linear_filter: float | None) -> Iterator[str]:
         )
 
 
-def _rows_used(
-    criterion: str, shape: tuple[int, ...], labelled: Labelled | None, cv: Any
-) -> npt.NDArray[np.intp]:
+def _rows_used(criterion: str, shape: tuple[int, ...], labelled: Labelled | None, cv: Any) -> IndexArray:
     """Evenly spaced rows; all of them where the folds were given as numbers of rows."""
     (n, d), most, least = shape, ROWS[criterion], 2
     if not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split")):
@@ -391,9 +388,7 @@ def _rows_used(
     return spread_rows(n, limit, None if labelled is None else labelled.y, least)
 
 
-def spread_rows(
-    n: int, limit: int, y: np.ndarray[Any, Any] | None = None, least: int = 2
-) -> npt.NDArray[np.intp]:
+def spread_rows(n: int, limit: int, y: np.ndarray[Any, Any] | None = None, least: int = 2) -> IndexArray:
     """Return the rows that are looked at: all, or evenly spaced ones, in the order of labels where given.
 
     Parameters

@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import chdtrc, ndtri
 from scipy.stats import rankdata
@@ -21,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.core.arrays import dense, parallel_map
 from gramian.core.checks import check_choice, check_integer, check_number, counted
 from gramian.core.notebook import Grid
-from gramian.core.records import FloatArray, Seed
+from gramian.core.records import AnyArray, FloatArray, IndexArray, Seed
 from gramian.errors import DataError, ParameterError
 from gramian.models.inputs import generators
 from gramian.models.sklearn import knows_names
@@ -337,7 +336,7 @@ def number_of_features(k: Any, d: int) -> int | None:
 # ---------------------------------------------------- how many, by validation
 
 
-def tried_sizes(d: int, n: int) -> npt.NDArray[np.intp]:
+def tried_sizes(d: int, n: int) -> IndexArray:
     """Return the numbers of features to try: 1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, ..., d.
 
     Beyond 100 only as many as there are rows: with more, a linear model fits any label.
@@ -536,7 +535,7 @@ def by_columns(X: Values, work: Callable[[FloatArray], FloatArray]) -> FloatArra
 
 # ---- Ranks features by a score; repeated in every fold
 
-Places = npt.NDArray[np.intp]
+Places = IndexArray
 
 SCORES = ("mutual-information", "f", "chi2")
 # Scores that are nearer than this are equal: they are sums that may be rounded differently.
@@ -656,7 +655,7 @@ def greedy_order(relevance: FloatArray, redundancy: Callable[[int], FloatArray],
     return np.concatenate([np.array(order, dtype=np.intp), rest[np.argsort(-value[rest], kind="stable")]])
 
 
-def _redundancy(X: npt.NDArray[Any], nats: bool) -> Callable[[int], FloatArray]:
+def _redundancy(X: AnyArray, nats: bool) -> Callable[[int], FloatArray]:
     """Return a function of j that gives how much every feature repeats of feature j.
 
     That is ``|r|``, or in nats the mutual information of the Gaussian copula, ``-1/2 ln(1 - rho^2)`` with rho

@@ -8,14 +8,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from gramian.core.arrays import from_numpy, memory_limit_bytes, to_numpy
-from gramian.core.records import FloatArray, RealArray
+from gramian.core.records import BoolArray, FloatArray, IndexArray, RealArray
 from gramian.errors import DataError, InputTypeError, MissingValuesWarning, ParameterError
 from gramian.models.inputs import check_features, expected_columns, store_features
 from gramian.models.sklearn import BaseEstimator, TransformerMixin
@@ -108,7 +107,7 @@ def as_labelled(X: Any, y: Any, *, estimator: Any, discrete: bool | str = "auto"
 
 def as_target(
     y: Any, n: int, *, discrete: bool | str = "auto"
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None, npt.NDArray[np.intp]]:
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None, IndexArray]:
     """Return codes and classes of a discrete label, or float64 numbers and None; and which rows have one.
 
     Text is numbers where all of it is, and some have decimals.
@@ -194,7 +193,7 @@ def looks_discrete(y: np.ndarray[Any, Any]) -> bool:
 class ColumnSelector(SelectorMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A selector of scikit-learn whose fit leaves ``support_``; it takes what the decompositions take."""
 
-    support_: npt.NDArray[np.bool_]
+    support_: BoolArray
     column_means_: FloatArray | None
 
     def transform(self, X: Any) -> RealArray:

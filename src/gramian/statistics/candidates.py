@@ -11,10 +11,9 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.core.notebook import Grid, InNotebook
-from gramian.core.records import FloatArray, Members
+from gramian.core.records import AnyArray, FloatArray, Members
 from gramian.errors import needs
 
 WIDTH = 110
@@ -252,7 +251,7 @@ def data_frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> Any:
     return pandas.DataFrame(rows, columns=list(columns))
 
 
-def as_frame(columns: Mapping[str, npt.NDArray[Any]], like: Any = None) -> Any:
+def as_frame(columns: Mapping[str, AnyArray], like: Any = None) -> Any:
     """Return columns as a data frame.
 
     Parameters

@@ -13,12 +13,11 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from gramian.core.checks import counted
 from gramian.core.notebook import Grid, InNotebook
-from gramian.core.records import FloatArray
+from gramian.core.records import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -269,7 +268,7 @@ def fraction_rule(scree: Scree, fraction: float) -> ComponentChoice:
     return ComponentChoice("fraction", number, numbered(0, {"cumulative": shares}), sentence, not result)
 
 
-def _first(reached: npt.NDArray[np.bool_]) -> tuple[int, bool]:
+def _first(reached: BoolArray) -> tuple[int, bool]:
     """Return the first number that reaches what is asked for, or the last one where none does."""
     result = bool(reached.any())
     return (int(np.argmax(reached)) if result else reached.size - 1), result

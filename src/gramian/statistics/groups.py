@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.core.checks import evenly, slices
-from gramian.core.records import FloatArray, IntArray
+from gramian.core.records import AnyArray, BoolArray, FloatArray, IntArray
 
 COMPONENTS = 5  # the first, that are looked at
 
@@ -76,7 +74,7 @@ class Separation:
         return (component + 1, 1) if component > 1 else (1, 2)
 
 
-def separation_of(scores: FloatArray, groups: npt.NDArray[Any]) -> Separation | None:
+def separation_of(scores: FloatArray, groups: AnyArray) -> Separation | None:
     """Return how well the first components tell groups apart; None where there are no groups to compare.
 
     Distances are in standard deviations within the groups. Groups of fewer than three rows are left out, and
@@ -140,7 +138,7 @@ def _by_chance(Z: FloatArray, codes: IntArray, count: int, rng: np.random.Genera
     return np.asarray(_nearest(Z, permuted).mean(axis=1))
 
 
-def _nearest(Z: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
+def _nearest(Z: FloatArray, codes: IntArray) -> BoolArray:
     """Return whether each row is nearest to the mean of the others of its group, for each row of codes.
 
     Columns of Z have mean 0. The squares of rows, which all groups share, are left out of distances.
@@ -162,7 +160,7 @@ def _nearest(Z: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
     return np.asarray(distances.argmin(axis=1) == codes)
 
 
-def _sides(Z: FloatArray, codes: IntArray, groups: int) -> tuple[int, npt.NDArray[np.bool_], float] | None:
+def _sides(Z: FloatArray, codes: IntArray, groups: int) -> tuple[int, BoolArray, float] | None:
     """Return the component that parts groups best, which are above, and the share of rows on their side."""
     best, result = ON_SIDE, None
     counts = np.bincount(codes)
@@ -204,7 +202,7 @@ class Parted:
     """
 
     weights: FloatArray
-    above: npt.NDArray[np.bool_]
+    above: BoolArray
 
 
 def parted(scores: FloatArray) -> Parted | None:

@@ -13,14 +13,13 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from gramian.core.arrays import leading_pairs
 from gramian.core.checks import slices
-from gramian.core.records import POSITIVE, FloatArray
+from gramian.core.records import POSITIVE, BoolArray, FloatArray, IndexArray
 
-IndexArray = npt.NDArray[np.intp]
+IndexArray = IndexArray
 
 PAIRS = 512  # columns of products of two components that are multiplied at a time
 BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
@@ -117,7 +116,7 @@ class Patterns:
         Number of each row's pattern.
     """
 
-    observed: npt.NDArray[np.bool_]
+    observed: BoolArray
     of_row: IndexArray
 
     @cached_property
@@ -126,7 +125,7 @@ class Patterns:
         return self.observed.astype(np.float64)
 
     @classmethod
-    def of(cls, observed: npt.NDArray[np.bool_]) -> Patterns:
+    def of(cls, observed: BoolArray) -> Patterns:
         """Return the patterns of a mask of shape (n, d)."""
         packed = np.packbits(observed, axis=1)
         whole = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
@@ -150,7 +149,7 @@ class Patterns:
             yield batch, rows, self.of_row[rows] - batch.start
 
 
-def grams_of_holes(observed: npt.NDArray[np.bool_], W: FloatArray) -> tuple[FloatArray, FloatArray]:
+def grams_of_holes(observed: BoolArray, W: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return ``W_O.T W_O`` over the observed rows O of every pattern, and over the others, shape (u, k, k).
 
     Where few rows are missing, products are formed of these alone.
@@ -320,7 +319,7 @@ def _row_weights(X: FloatArray, weights: FloatArray | None) -> FloatArray:
     return np.ones(len(X)) if weights is None else weights
 
 
-def _means(X: FloatArray, observed: npt.NDArray[np.bool_], row_weights: FloatArray) -> FloatArray:
+def _means(X: FloatArray, observed: BoolArray, row_weights: FloatArray) -> FloatArray:
     return np.asarray(row_weights @ np.where(observed, X, 0.0) / (row_weights @ observed))
 
 

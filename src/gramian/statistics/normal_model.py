@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.core.arrays import as_float64
-from gramian.core.records import FloatArray
+from gramian.core.records import BoolArray, FloatArray
 from gramian.errors import DataError
 from gramian.statistics.imputation import Patterns, grams, grams_of_holes
 
@@ -168,7 +167,7 @@ class NormalModel:
     def _roots(self) -> FloatArray:
         return np.sqrt(np.maximum(self.variances - self._noise, 0.0))
 
-    def _centered(self, X: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    def _centered(self, X: FloatArray) -> tuple[FloatArray, BoolArray]:
         observed = ~np.isnan(X)
         C = np.array(X, dtype=np.float64)
         C -= self.center

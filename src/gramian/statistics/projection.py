@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.core import arrays
 from gramian.core.checks import counted, first_few, slices
-from gramian.core.records import FloatArray
+from gramian.core.records import FloatArray, IndexArray
 from gramian.engine.centered import CenteredRows
 from gramian.errors import MissingValuesWarning
 from gramian.tables.rows import Rows, row_text
@@ -123,9 +122,7 @@ class LinearProjection:
         return arrays.require_range(rows, "Rows of these scores")
 
 
-def incomplete_rows(
-    rows: Rows, indices: npt.NDArray[np.intp] | None = None
-) -> Iterator[tuple[npt.NDArray[np.intp], FloatArray]]:
+def incomplete_rows(rows: Rows, indices: IndexArray | None = None) -> Iterator[tuple[IndexArray, FloatArray]]:
     """Yield those of some rows, or of all, that have missing values, block by block, with their numbers.
 
     Raises
@@ -147,7 +144,7 @@ def incomplete_rows(
             yield indices[batch][with_holes], X[with_holes]
 
 
-def warn_of_undetermined(rows: Rows, indices: npt.NDArray[np.intp]) -> None:
+def warn_of_undetermined(rows: Rows, indices: IndexArray) -> None:
     """Warn of rows whose observed entries determine no scores."""
     if not len(indices):
         return

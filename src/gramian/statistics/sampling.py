@@ -9,13 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted
 from gramian.core.notebook import Grid, Tabulated
-from gramian.core.records import FloatArray, IntArray, ModelKind
+from gramian.core.records import BoolArray, FloatArray, IntArray, ModelKind
 from gramian.statistics import components
 from gramian.statistics.components import component_names, effective_rows, known_variances
 
@@ -67,7 +66,7 @@ class Sampling(Tabulated):
     n_effective: float
 
     @property
-    def separated(self) -> npt.NDArray[np.bool_]:
+    def separated(self) -> BoolArray:
         """Whether each component is separated from its known neighbours, shape (r,)."""
         result = np.array([len(group) == 1 for group in self.groups for _ in group], dtype=bool)
         if self.next_separated is False:
@@ -187,7 +186,7 @@ def grouped(values: FloatArray, count: int, degrees: float) -> tuple[tuple[range
     return tuple(range(a, b) for a, b in pairwise(edges)), last
 
 
-def separated(upper: FloatArray, lower: FloatArray, degrees: float) -> npt.NDArray[np.bool_]:
+def separated(upper: FloatArray, lower: FloatArray, degrees: float) -> BoolArray:
     """Return for pairs of sample eigenvalues whether those of the population differ, by a test at 5 %.
 
     Parameters

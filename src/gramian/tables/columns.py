@@ -27,13 +27,7 @@ from gramian.errors import DataError, shortened
 from gramian.tables import stored, strings
 from gramian.tables.labels import label_texts
 from gramian.tables.layout import INDEX_NAMES, Layout
-from gramian.tables.reading import (
-    ReadingOptions,
-    group_column,
-    na_values_of,
-    pick_columns,
-    pick_rows,
-)
+from gramian.tables.reading import ReadingOptions, group_column, na_values_of, pick_columns, pick_rows
 from gramian.tables.source import whole_within
 from gramian.tables.table import LOGICAL, Expected, Table, label_fields, repeated_note, unique_names
 from gramian.tables.times import set_back, times_of

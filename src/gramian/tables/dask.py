@@ -11,12 +11,11 @@ from pickle import PickleBuffer
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.core.arrays import one_thread
 from gramian.core.checks import slices
 from gramian.core.progress import Passes
-from gramian.core.records import Spread
+from gramian.core.records import AnyArray, Spread
 from gramian.errors import DataError, InputTypeError
 from gramian.tables.memory import ArrayRows
 from gramian.tables.rows import Block, PartState, Rows
@@ -75,7 +74,7 @@ class DaskRows(StoredRows):
         ends = list(accumulate(self.values.chunks[0]))
         return [slice(int(start), int(stop)) for start, stop in zip([0, *ends], ends, strict=False)]
 
-    def __getitem__(self, key: Any) -> npt.NDArray[Any]:
+    def __getitem__(self, key: Any) -> AnyArray:
         return np.asarray(self.values[key].compute())
 
     @classmethod

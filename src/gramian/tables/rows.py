@@ -11,12 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from gramian.core import arrays
 from gramian.core.checks import counted, first_few, slices
-from gramian.core.records import RealArray, Spread
+from gramian.core.records import FloatArray, IndexArray, RealArray, Spread
 from gramian.errors import DataError, DiagnosticWarning, GramianError, MissingValuesError
 from gramian.tables.table import Table
 
@@ -46,7 +45,7 @@ class Block:
 
     rows: slice
     values: Any
-    weights: npt.NDArray[np.float64] | None = None
+    weights: FloatArray | None = None
 
     @property
     def dense(self) -> Any:
@@ -89,7 +88,7 @@ class Rows(ABC):
     table: Table | None = None
     borrowed: bool = True
     part: str = ""
-    weights: npt.NDArray[np.float64] | None = None
+    weights: FloatArray | None = None
     # Whether products use the entries that are not zero only: centring would fill such rows.
     skips_zeros: ClassVar[bool] = False
     # Whether another pass reads nothing: rows in files are read again when their turn comes.
@@ -180,7 +179,7 @@ class Rows(ABC):
         whole = bool((self.weights == np.floor(self.weights)).all())
         return int(self.weight) if whole else int(np.count_nonzero(self.weights))
 
-    def weights_of(self, rows: slice) -> npt.NDArray[np.float64] | None:
+    def weights_of(self, rows: slice) -> FloatArray | None:
         """Return the weights of some rows; None where all are 1."""
         return None if self.weights is None else self.weights[rows]
 
@@ -240,13 +239,13 @@ class Rows(ABC):
                 taken.append(arrays.rows_of(block.values, ascending[low:high] - block.rows.start))
         return arrays.rows_of(arrays.stacked(taken), np.argsort(order, kind="stable"))
 
-    def picked(self, indices: npt.NDArray[np.intp]) -> Rows:
+    def picked(self, indices: IndexArray) -> Rows:
         """Return some rows, whose numbers rise, as rows of their own; all of them are on this machine."""
         this: Any = self
         some: Rows = replace(this, values=arrays.rows_of(this.values, indices), row_names=None, table=None)
         return some
 
-    def take_columns(self, columns: npt.NDArray[np.intp]) -> Any:
+    def take_columns(self, columns: IndexArray) -> Any:
         """Return some columns of all rows."""
         values = self.in_memory()
         return self.xp.take(values, arrays.from_numpy(columns, values), axis=1)
@@ -443,15 +442,13 @@ class Holes:
     """
 
     by_row: dict[int, int]
-    by_column: npt.NDArray[np.intp]
+    by_column: IndexArray
     first: tuple[tuple[int, int], ...] = ()
     infinite: int = 0
     first_infinite: tuple[int, int] = (0, 0)
 
     @classmethod
-    def of_counts(
-        cls, of_rows: npt.NDArray[np.intp], by_column: npt.NDArray[np.intp], start: int = 0
-    ) -> Holes:
+    def of_counts(cls, of_rows: IndexArray, by_column: IndexArray, start: int = 0) -> Holes:
         """Return the holes of rows from one on, by the number of NaN in each row and column."""
         indices = np.flatnonzero(of_rows)
         return cls(dict(zip((start + indices).tolist(), of_rows[indices].tolist(), strict=True)), by_column)
@@ -487,7 +484,7 @@ def magnitudes(dtype: np.dtype[Any]) -> tuple[float, float]:
     return (float(info.tiny), float(info.max)) if dtype == np.float32 else (1e-100, 1e100)
 
 
-def require_magnitudes(rows: Rows, columns: npt.NDArray[np.intp] | None = None) -> npt.NDArray[np.intp]:
+def require_magnitudes(rows: Rows, columns: IndexArray | None = None) -> IndexArray:
     """Check the largest magnitudes of some columns, or of all, whose squares float64 then holds.
 
     Returns
@@ -504,7 +501,7 @@ def require_magnitudes(rows: Rows, columns: npt.NDArray[np.intp] | None = None) 
     if rows.weights is not None:  # rows of weight 0 are left out below
         rows.require_finite()
 
-    def largest(block: Block) -> npt.NDArray[np.float64]:
+    def largest(block: Block) -> FloatArray:
         values, out = block.values, np.zeros(len(columns))
         if block.weights is not None:
             values = arrays.rows_of(values, np.flatnonzero(block.weights))
@@ -538,7 +535,7 @@ def require_magnitudes(rows: Rows, columns: npt.NDArray[np.intp] | None = None) 
             f"{counted(int(small.sum()), 'column holds', 'columns hold')} only numbers below {least:.2g}, "
             f"which float32 does not hold exactly, and counts as 0: {names}. Divide by a small number first."
         ).warn()
-    unseen: npt.NDArray[np.intp] = columns[small]
+    unseen: IndexArray = columns[small]
     return unseen
 
 

@@ -172,7 +172,16 @@ class Table:
         }
 
     def described(self, names: Iterable[str]) -> list[str]:
-        """Return a line for each of some columns that the file describes, such as the text of a question."""
+        """Return a line for each of some columns that the file describes, such as the text of a question.
+
+        Parameters
+        ----------
+        names : iterable of str
+
+        Returns
+        -------
+        list of str
+        """
         texts = ((name, self.descriptions.get(name)) for name in dict.fromkeys(names))
         return [f"{shown(name)}: {shortened(shown(text))}" for name, text in texts if text]
 

@@ -17,18 +17,10 @@ from scipy import sparse
 
 from gramian.core.checks import check_choice, counted, first_few, listed
 from gramian.errors import DataError, ParameterError
+from gramian.tables import reading as options
 from gramian.tables import stored
 from gramian.tables.labels import NO_LABEL, has_label
 from gramian.tables.memory import array_rows
-from gramian.tables.reading import (
-    IMPUTED,
-    MissingPolicy,
-    Remembered,
-    Transform,
-    group_column,
-    na_values_of,
-    unknown_columns,
-)
 from gramian.tables.rows import Holes, Rows, row_text
 from gramian.tables.source import dtype_of_rows
 from gramian.tables.table import Expected, Missing, RowsRequest, Table
@@ -83,7 +75,7 @@ OF_ROWS = ("logcpm", "clr")  # transforms that need all columns of a row
 OF_POSITIVE = ("log", "clr")
 
 
-def with_transform(table: Table, kind: Transform) -> Table:
+def with_transform(table: Table, kind: options.Transform) -> Table:
     """Return a table whose numbers are transformed; NaN stays.
 
     Parameters
@@ -124,7 +116,7 @@ def with_transform(table: Table, kind: Transform) -> Table:
     return replace(table, values=values.derived(**more))
 
 
-def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: slice) -> Any:
+def computed(table: Table, kind: options.Transform, block: Any, rows: slice, columns: slice) -> Any:
     """Return some numbers of a table transformed.
 
     Raises
@@ -169,7 +161,7 @@ def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: sl
     return (logs - sums / np.maximum(there.sum(axis=1, keepdims=True), 1)).astype(dtype)
 
 
-def _elementwise(kind: Transform) -> np.ufunc:
+def _elementwise(kind: options.Transform) -> np.ufunc:
     return {"log": np.log, "sqrt": np.sqrt}.get(kind, np.log1p)
 
 
@@ -193,7 +185,7 @@ _NO_MEANS = (
 
 
 def handle_missing(
-    table: Table, policy: MissingPolicy | None = None, expected: Expected | None = None
+    table: Table, policy: options.MissingPolicy | None = None, expected: Expected | None = None
 ) -> Table:
     """Treat NaN by a policy; :meth:`Rows.require_finite` finds what is left.
 
@@ -221,7 +213,7 @@ def handle_missing(
     >>> handle_missing(table, "mean").values[1, 1]
     np.float64(3.0)
     """
-    if policy in IMPUTED and expected is not None and not expected.holes:
+    if policy in options.IMPUTED and expected is not None and not expected.holes:
         raise ParameterError(
             "missing",
             policy,
@@ -242,9 +234,9 @@ def handle_missing(
         raise DataError(f"{table.source} holds no value: all its entries are missing.", advice)
     if policy == "mean" and expected is None:
         table = replace(table, missing=Missing(means=_column_means(table, holes)))
-    if policy in IMPUTED:
+    if policy in options.IMPUTED:
         table = _left_in(table, holes, str(policy))
-    if holes is None or policy in (*IMPUTED, "error"):
+    if holes is None or policy in (*options.IMPUTED, "error"):
         return table
     if policy in ("drop-rows", "drop-columns"):
         return _dropped(table, holes, policy)
@@ -276,15 +268,15 @@ def without_marks(table: Table, na_values: Sequence[str]) -> Table:
     requested = [
         value
         for value in na_values
-        if not isinstance(value, Remembered) or _is_float(value.rpartition("=")[2])
+        if not isinstance(value, options.Remembered) or _is_float(value.rpartition("=")[2])
     ]
-    every, single = na_values_of(requested, names, table.source)
+    every, single = options.na_values_of(requested, names, table.source)
     marks = {None: every} | single
     if not all(map(_is_float, itertools.chain(*marks.values()))):
         problem = f"does not apply to {table.source}, which holds no text"
         raise ParameterError("na_values", allowed=problem, hint=hint)
     if not isinstance(values, np.ndarray):
-        if all(isinstance(value, Remembered) for value in requested):
+        if all(isinstance(value, options.Remembered) for value in requested):
             return table
         problem = f"needs the numbers in memory, but {table.source} is too large or sparse"
         raise ParameterError("na_values", allowed=problem, hint=hint)
@@ -317,7 +309,7 @@ def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:
     return replace(table, missing=replace(table.missing, method=policy))
 
 
-def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
+def _handle_sparse(table: Table, policy: options.MissingPolicy | None, expected: Expected | None) -> Table:
     values = table.values
     if isinstance(values, stored.StoredRows):
         if policy is None:
@@ -530,7 +522,7 @@ def rows_named(table: Table, entries: Sequence[str], parameter: str) -> npt.NDAr
     for entry in entries:
         if found := find_rows(entry):
             rows[found] = True
-        elif (column := group_column(entry, columns)) is not None:
+        elif (column := options.group_column(entry, columns)) is not None:
             values = available.get(column)
             if values is None:
                 values = stored.column_of(table.flat, (table.feature_names or ()).index(column))
@@ -625,7 +617,7 @@ def corrected(table: Table, entries: Sequence[str]) -> Table:
         cuts = [index for index, letter in enumerate(cell) if letter == ":"]
         found = [(cell[:cut], cell[cut + 1 :]) for cut in cuts if cell[cut + 1 :] in columns]
         if not found:
-            raise unknown_columns("corrections", [cell[cuts[0] + 1 :]], columns, table.source)
+            raise options.unknown_columns("corrections", [cell[cuts[0] + 1 :]], columns, table.source)
         row, column = next((entry for entry in found if find_rows(entry[0])), found[0])
         if len(rows := find_rows(row)) != 1:
             problem = f"names {counted(len(rows), 'row')} of {table.source}, and must name one"

@@ -15,25 +15,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gramian.app import verb as verbs
 from gramian.app.cli import inputs, outputs
-from gramian.app.verb import (
-    FIGURES,
-    IN_FOLDER,
-    OTHER,
-    PANEL_OF,
-    PANELS,
-    TABLES,
-    Context,
-    Option,
-    Output,
-    Parameter,
-    Result,
-    Verb,
-    as_arguments,
-    model_path,
-    parameters_of,
-    reading,
-)
 from gramian.core.checks import plain, shown_lines
 from gramian.core.progress import say, shows_progress
 from gramian.errors import ParameterError
@@ -42,10 +25,10 @@ from gramian.figures.registry import function_of
 ALARM = 3  # exit code
 LONGEST = 1000  # letters of a command that is shown
 CHANNELS = ("hue", "style")  # options whose columns are read too
-AS_IS = Option("", "Take everything literally: apply nothing that the data suggest.")
-AS_JSON = Option("", "Write the result as JSON to standard output.")
-READS = {param.name: param for param in parameters_of(reading)}
-Write = Callable[[Result], Any]  # writes a file; returns the number or the names of several
+AS_IS = verbs.Option("", "Take everything literally: apply nothing that the data suggest.")
+AS_JSON = verbs.Option("", "Write the result as JSON to standard output.")
+READS = {param.name: param for param in verbs.parameters_of(verbs.reading)}
+Write = Callable[[verbs.Result], Any]  # writes a file; returns the number or the names of several
 
 # ------------------------------------------------------------------ options
 
@@ -53,7 +36,7 @@ Write = Callable[[Result], Any]  # writes a file; returns the number or the name
 class Command(TyperCommand):
     """A command whose help lists its options in groups."""
 
-    declared: dict[str, Parameter]
+    declared: dict[str, verbs.Parameter]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the arguments and options."""
@@ -72,11 +55,11 @@ class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the groups of options."""
         self.explained()
-        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *verbs.PANELS)}
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
                 positional = parameter.param_type_name == "argument"
-                panel = getattr(parameter, "rich_help_panel", None) or OTHER
+                panel = getattr(parameter, "rich_help_panel", None) or verbs.OTHER
                 groups["Arguments" if positional else panel].append(record)
         for name, records in groups.items():
             if records:
@@ -125,7 +108,7 @@ def help_alone(context: typer.Context) -> None:
         raise typer.Exit(2)
 
 
-def command_of(verb: Verb) -> Any:
+def command_of(verb: verbs.Verb) -> Any:
     """Return the command of a verb, with its inputs, options and files as parameters."""
     declared = {param.name: param for param in _parameters(verb)}
     signature = inspect.signature(verb.function)
@@ -156,10 +139,10 @@ def command_of(verb: Verb) -> Any:
     return made
 
 
-def _parameters(verb: Verb) -> list[Parameter]:
+def _parameters(verb: verbs.Verb) -> list[verbs.Parameter]:
     """Return what a command takes: arguments, options of reading, of the verb, files, and of the shell."""
     inputs, function = list(verb.inputs), verb.function
-    arguments = [param for param in parameters_of(function) if param.positional]
+    arguments = [param for param in verbs.parameters_of(function) if param.positional]
     if inputs and inputs[0].about.kind == "model":  # which may say where its rows are
         arguments = [_of_fit(param) for param in arguments]
     reads = READS.values() if any(param.about.kind == "data" for param in inputs) else ()
@@ -168,23 +151,23 @@ def _parameters(verb: Verb) -> list[Parameter]:
     for out in verb.outputs:
         default = inspect.Parameter.empty if out.required else None
         short = "-o" if out.name == "out" else ""
-        option = Option(out.metavar, out.help, out.usual or out.default or "", short)
-        found.append(Parameter(out.name, str, default, option, function))
+        option = verbs.Option(out.metavar, out.help, out.usual or out.default or "", short)
+        found.append(verbs.Parameter(out.name, str, default, option, function))
     if inputs and arguments[0] in inputs and inputs[0].about.kind == "data":
-        found.append(Parameter("as_is", bool, False, AS_IS, function, kinds={bool}))
+        found.append(verbs.Parameter("as_is", bool, False, AS_IS, function, kinds={bool}))
     if inspect.signature(function).return_annotation is not None:
-        found.append(Parameter("as_json", bool, False, AS_JSON, function, kinds={bool}))
+        found.append(verbs.Parameter("as_json", bool, False, AS_JSON, function, kinds={bool}))
     return found
 
 
-def _of_fit(param: Parameter) -> Parameter:
+def _of_fit(param: verbs.Parameter) -> verbs.Parameter:
     """Return DATA as what may be left out, because the model says where its rows are."""
     if getattr(param.about, "kind", "") != "data" or not param.required:
         return param
     return param._replace(default=None, about=param.about._replace(usual="the table of the fit"))
 
 
-def _for_typer(param: Parameter) -> inspect.Parameter:
+def _for_typer(param: verbs.Parameter) -> inspect.Parameter:
     """Return a parameter as typer reads it: a flag, or texts; None where it is not given."""
     many = list[str] in param.kinds or getattr(param.about, "many", False)
     kind: Any = list[str] if many else bool if bool in param.kinds else str
@@ -196,10 +179,10 @@ def _for_typer(param: Parameter) -> inspect.Parameter:
     else:
         flag = "json" if param.name == "as_json" else param.name.replace("_", "-")
         flags = [f"--{flag}/--no-{flag}" if param.default is True else f"--{flag}"]
-        if isinstance(param.about, Option):
+        if isinstance(param.about, verbs.Option):
             flags += [param.about.short] if param.about.short else []
         panel = getattr(param.function, "settings", {}).get("panel")
-        declared = typer.Option(*flags, rich_help_panel=PANEL_OF.get(param.name, panel), **options)
+        declared = typer.Option(*flags, rich_help_panel=verbs.PANEL_OF.get(param.name, panel), **options)
     annotation: Any = Annotated[kind if default is inspect.Parameter.empty else kind | None, declared]
     return inspect.Parameter(
         param.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
@@ -219,7 +202,7 @@ class Call:
         What the command line names, by the names of parameters.
     """
 
-    def __init__(self, verb: Verb, arguments: dict[str, Any]) -> None:
+    def __init__(self, verb: verbs.Verb, arguments: dict[str, Any]) -> None:
         self.verb, self.given = verb, _in_place(verb, arguments)
         self.as_json = arguments.get("as_json", False)
         self.reading = {
@@ -236,14 +219,14 @@ class Call:
         self.is_fit = bool(verb.outputs) and verb.outputs[0].kind == "results"
         self.fitted: Any = None
         self.pictures = self.to_folder = False
-        self.writers: list[tuple[Output, str, Write]] | None = None
+        self.writers: list[tuple[verbs.Output, str, Write]] | None = None
         self.proposals: Any = ()
         self.repeated: dict[str, Any] | None = None  # arguments that read the rows in Python
         self.files: list[str] = []
         for param in verb.inputs:
             if (value := self.given.get(param.name)) is not None:
                 files = value if param.about.many else [value]
-                self.files += [str(model_path(value))] if param.about.kind == "model" else files
+                self.files += [str(verbs.model_path(value))] if param.about.kind == "model" else files
                 self.files += inputs.files_of(self.reading) if param.about.kind == "data" else []
 
     @property
@@ -252,7 +235,7 @@ class Call:
         arguments = self.reading | self.values
         return {name: arguments[name] for name in (*READS, *self.verb.options) if name in arguments}
 
-    def open(self, param: Parameter, model: Any, limit: int | None) -> Any:
+    def open(self, param: verbs.Parameter, model: Any, limit: int | None) -> Any:
         """Open an input, once it is checked that the result can be written."""
         name: Any = self.given.get(param.name)
         kind, values = param.about.kind, self.values
@@ -276,7 +259,7 @@ class Call:
             return inputs.read_all_pictures(name, model, required=param.about.required)
         return inputs.read_pictures(name, model, values.get("size"))
 
-    def _rows(self, param: Parameter, name: str, model: Any, limit: int | None) -> Any:
+    def _rows(self, param: verbs.Parameter, name: str, model: Any, limit: int | None) -> Any:
         source, options, meta = None, self.reading, self.given.get("meta") if param.positional else None
         imputes = param.about.imputes and "kernel" not in self.values
         if param is self.verb.inputs[0] and "as_is" not in self.given:
@@ -335,14 +318,21 @@ class Call:
         if result.alarm or result.unanswered:
             raise typer.Exit(ALARM if result.alarm else 1)
 
-    def _context(self) -> Context:
+    def _context(self) -> verbs.Context:
         """Return how the verb was called; the command of a fit repeats it without proposals."""
         command: tuple[str, ...] = ()
         if self.is_fit:
             options = {name: value for name, value in self.options.items() if name != "verbose"}
             out = ("-o", self.given["out"]) if "out" in self.given else ()
-            command = ("gramian", self.verb.name, self.given["data"], *as_arguments(options), *out, "--as-is")
-        return Context(self.given.get("model", ""), self.repeated, command, self.given.get("out", ""))
+            command = (
+                "gramian",
+                self.verb.name,
+                self.given["data"],
+                *verbs.as_arguments(options),
+                *out,
+                "--as-is",
+            )
+        return verbs.Context(self.given.get("model", ""), self.repeated, command, self.given.get("out", ""))
 
     def check_outputs(self) -> None:
         """Check once that the files that are asked for can be written, and keep what writes them."""
@@ -350,14 +340,14 @@ class Call:
             return
         if self.is_fit:
             self.to_folder = "out" in self.given and not outputs.is_model_file(self.given["out"])
-            for option in IN_FOLDER:
+            for option in verbs.IN_FOLDER:
                 if option in self.values and not self.to_folder:
                     allowed = "needs a folder of results"
                     raise ParameterError(option, allowed=allowed, hint="Name one with -o.")
         named = [(out, self.given.get(out.name, out.default)) for out in self.verb.outputs]
         self.writers = [(out, name, self._writer(out, name)) for out, name in named if name is not None]
 
-    def _writer(self, out: Output, name: str) -> Write:
+    def _writer(self, out: verbs.Output, name: str) -> Write:
         path, suffix = Path(name), Path(name).suffix.lower()
         folder = name.endswith("/") or (path.is_dir() and suffix != ".zarr")
         if self.to_folder:
@@ -365,7 +355,7 @@ class Call:
             return lambda result: outputs.write_results(path, result, "report" in self.values)
         if out.kind == "figures":
             kind, width = self.values.get("format", "svg"), self.values.get("width")
-            if suffix not in FIGURES or folder:
+            if suffix not in verbs.FIGURES or folder:
                 outputs.check_place(path)
                 return partial(_write_figures, path, kind, width)
             if "," in self.values.get("figures", ","):
@@ -384,18 +374,18 @@ class Call:
             return lambda result: result.model.save(name)
         if out.kind == "file":
             return lambda result: outputs.write_content(name, _value(result.content))
-        if suffix in FIGURES and suffix in out.ends:
+        if suffix in verbs.FIGURES and suffix in out.ends:
             function_of("style", "content")  # raises without its extra, before anything is computed
             return partial(_write_figure, path, None)
         if out.listing:
             of_pictures = self.fitted is None or getattr(self.fitted, "picture_shape_", None) is not None
-            made = name != "-" and (folder or suffix not in TABLES)
-            self.pictures = of_pictures and (made if self.fitted is None else suffix not in TABLES)
+            made = name != "-" and (folder or suffix not in verbs.TABLES)
+            self.pictures = of_pictures and (made if self.fitted is None else suffix not in verbs.TABLES)
         listing = out.listing if self.pictures else ""
         target, kind = outputs.rows_target(name, self.as_json, *self.files, listing=listing)
         return partial(_write_rows, target, kind)
 
-    def _answer(self, result: Result, files: list[tuple[Output, str, str]]) -> None:
+    def _answer(self, result: verbs.Result, files: list[tuple[verbs.Output, str, str]]) -> None:
         outs = self.verb.outputs
         names = [name for _, name, _ in files if name != "-"]
         text, piped = str(_value(result.text)), len(names) < len(files)
@@ -403,7 +393,7 @@ class Call:
             return
         facts = dict(_value(result.facts)) if self.as_json else {}
         if result.fit:
-            options = as_arguments(self.reading | dict(result.fit))
+            options = verbs.as_arguments(self.reading | dict(result.fit))
             facts["next"] = shlex.join(["gramian", "fit", self.given["data"], *options, "-o", "out"])
             text += f"\n\nFit it:\n  {facts['next']}"
         written = [f"Written: {name}{more}" for _, name, more in files if name != "-"]
@@ -420,7 +410,7 @@ class Call:
             outputs.answer(self.as_json, facts, text, sys.stderr if beside else None)
 
 
-def _in_place(verb: Verb, arguments: dict[str, Any]) -> dict[str, Any]:
+def _in_place(verb: verbs.Verb, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return what is given, where a text that could be left out is no name but the argument after it.
 
     What stands in the place of DATA and is no file names rows where a verb needs these.
@@ -428,13 +418,15 @@ def _in_place(verb: Verb, arguments: dict[str, Any]) -> dict[str, Any]:
     data = arguments.get("data", "-")
     if "subset" in verb.options and "subset" not in arguments and data != "-" and not _is_file(data):
         arguments = {name: value for name, value in arguments.items() if name != "data"} | {"subset": [data]}
-    for param, following in pairwise(param for param in parameters_of(verb.function) if param.positional):
+    for param, following in pairwise(
+        param for param in verbs.parameters_of(verb.function) if param.positional
+    ):
         text = arguments.get(param.name)
         if (
             param.required
             or text is None
             or following.name in arguments
-            or not isinstance(param.about, Option)
+            or not isinstance(param.about, verbs.Option)
         ):
             continue
         is_name = set(text.split(",")) <= set(param.about.suggestions)
@@ -466,7 +458,7 @@ def _value(found: Any) -> Any:
     return found() if callable(found) else found
 
 
-def _write_figures(folder: Path, kind: str, width: float | None, result: Result) -> list[str]:
+def _write_figures(folder: Path, kind: str, width: float | None, result: verbs.Result) -> list[str]:
     files = []
     for name, draw in result.figures.items():
         content, path = function_of("style", "content")(draw, kind, width), folder / f"{name}.{kind}"
@@ -476,12 +468,12 @@ def _write_figures(folder: Path, kind: str, width: float | None, result: Result)
     return files
 
 
-def _write_figure(path: Path, width: float | None, result: Result) -> None:
+def _write_figure(path: Path, width: float | None, result: verbs.Result) -> None:
     (draw,) = result.figures.values()
     outputs.write_content(path, function_of("style", "content")(draw, path.suffix[1:].lower(), width))
 
 
-def _write_rows(target: Any, kind: str, result: Result) -> int | None:
+def _write_rows(target: Any, kind: str, result: verbs.Result) -> int | None:
     """Write rows, or the first table of a result; return the number of files of pictures."""
     from gramian.report import tables
 

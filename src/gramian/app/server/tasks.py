@@ -46,11 +46,7 @@ from gramian.report.results import write_results
 from gramian.report.sections import MOST_SCORES
 from gramian.report.sentences import methods_lines, python_calls
 from gramian.report.tables import completed, write_table
-from gramian.statistics.components import (
-    component_names,
-    decomposition_of,
-    mapping_of,
-)
+from gramian.statistics.components import component_names, decomposition_of, mapping_of
 from gramian.statistics.findings import Finding
 from gramian.tables.labels import in_order, label_texts
 from gramian.tables.metadata import labels_of, usual_hue, with_metadata

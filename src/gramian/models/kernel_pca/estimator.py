@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import arrays
 from gramian.core.progress import shows_progress
-from gramian.core.records import OPTIONAL, FloatArray, ModelKind, Plan, RealArray, Repair
+from gramian.core.records import OPTIONAL, FloatArray, IndexArray, ModelKind, Plan, RealArray, Repair
 from gramian.engine.features import FeatureSums
 from gramian.errors import DataError, GramianError, IndefiniteKernelError, MemoryLimitError, UnavailableError
 from gramian.kernels import Kernel
@@ -38,7 +37,7 @@ class KernelPCAAttributes(fitted.Decomposer):
     kernel_: Kernel | None
     X_fit_: Annotated[RealArray | sparse.sparray | None, "m d"]
     landmarks_: Annotated[RealArray | sparse.sparray | None, "m d"]
-    landmark_indices_: Annotated[npt.NDArray[np.intp] | None, "m"]
+    landmark_indices_: Annotated[IndexArray | None, "m"]
     eigenvalues_: Annotated[FloatArray, "k"]
     eigenvectors_: Annotated[RealArray, "n k", OPTIONAL]
     explained_variance_: Annotated[FloatArray, "k"]

@@ -19,13 +19,7 @@ from gramian.core.checks import check_choice, check_integer, either, solver_name
 from gramian.core.records import Plan, Seed, SolveRequest, Target
 from gramian.engine import certificates
 from gramian.engine.features import FeatureSums, chosen, feature_costs, numpy_rows
-from gramian.engine.kernel import (
-    Coefficients,
-    FeatureProblem,
-    Features,
-    KernelProblem,
-    landmark_features,
-)
+from gramian.engine.kernel import Coefficients, FeatureProblem, Features, KernelProblem, landmark_features
 from gramian.engine.solving import Schedule, Solution, plan, require_memory, run, warn_of_cost
 from gramian.engine.tiles import KernelSource, MatrixSource
 from gramian.errors import MemoryLimitError, ParameterError

@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy  # whose parts are imported when they are first used
 
 from gramian import errors
 from gramian.core import arrays
 from gramian.core.checks import check_choice, evenly, slices
-from gramian.core.records import FloatArray
+from gramian.core.records import BoolArray, FloatArray, IndexArray
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator, Kernel, Linear
 from gramian.kernels.arithmetic import zeros
@@ -256,7 +255,7 @@ class FeatureSpace:
         return result + sums[:, None] * origin
 
 
-def nearest_rows(space: FeatureSpace, Z: Any) -> npt.NDArray[np.intp]:
+def nearest_rows(space: FeatureSpace, Z: Any) -> IndexArray:
     """Return the number of the fitted row that is nearest in feature space to each point.
 
     Parameters
@@ -353,11 +352,11 @@ def minimised(space: FeatureSpace, Z: Any, start: Any = None) -> Descended:
     )
 
 
-def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.NDArray[np.intp]], Local]:
+def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, IndexArray], Local]:
     """Return ``1 - 2 sum_i g_i k(x, x_i)`` as a function of x in units of the data's spread."""
     evaluator, unit = space.evaluator, space.spread
 
-    def raw(X: Any, rows: npt.NDArray[np.intp]) -> tuple[Any, ...]:
+    def raw(X: Any, rows: IndexArray) -> tuple[Any, ...]:
         value, gradient, stiffness = zeros(X, 1)[:, 0] + 1.0, zeros(X, X.shape[1]), zeros(X, 1)
         for chunk in space.tiles:
             W = arrays.rows_of(g[:, chunk], rows)
@@ -369,7 +368,7 @@ def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.ND
 
     size = 1.0 + np.abs(arrays.as_float64(raw(begin, np.arange(begin.shape[0]))[0]) - 1.0)
 
-    def local(U: Any, rows: npt.NDArray[np.intp]) -> Local:
+    def local(U: Any, rows: IndexArray) -> Local:
         value, gradient, stiffness = raw(U * unit + space.center, rows)
         scale = arrays.from_numpy((unit / size[rows])[:, None], U)
         return Local(arrays.as_float64(value) / size[rows], gradient * scale, stiffness * scale * unit)
@@ -379,8 +378,8 @@ def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.ND
 
 # -------- descent of rows, where no step ever makes a row worse
 
-IndexArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+IndexArray = IndexArray
+BoolArray = BoolArray
 # Of the objective's size: smaller gains are rounding.
 NOISE = 1e-13
 TOO_LARGE = 1e10  # stands for values that are not finite; objectives are of size 1

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import arrays, checks, package, records
 from gramian.core.progress import shows_progress
-from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind, Plan, RealArray
+from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, IndexArray, ModelKind, Plan, RealArray
 from gramian.engine import routes
 from gramian.engine.solving import Schedule, warn_of_cost
 from gramian.errors import DataError, MemoryLimitError, of_new_rows
@@ -49,7 +48,7 @@ class PCAAttributes(fitted.Decomposer):
     noise_variance_: float
     reconstruction_error_: float
     total_variance_: float
-    constant_features_: Annotated[npt.NDArray[np.intp], "_", POSITIVE]
+    constant_features_: Annotated[IndexArray, "_", POSITIVE]
     n_missing_: int
     imputed_: Imputed | None
     _center: Annotated[FloatArray, "d"]

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.core import arrays, checks
-from gramian.core.records import FloatArray
+from gramian.core.records import AnyArray, FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.models.pca.missing import rows_as_fitted
 from gramian.statistics.candidates import as_frame
@@ -212,12 +211,12 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
 # ---------------------------------------------------------------------- as a table
 
 
-def items_table(items: Items, k: int) -> dict[str, npt.NDArray[Any]]:
+def items_table(items: Items, k: int) -> dict[str, AnyArray]:
     """Return items as columns: name, kind, facts, then each statistic of PC1, PC2, ...
 
     A coordinate is named ``PC1``, another statistic ``cos2 PC1``.
     """
-    columns: dict[str, npt.NDArray[Any]] = {
+    columns: dict[str, AnyArray] = {
         "name": np.array(list(items.names), dtype=object),
         "kind": np.array([items.kind] * len(items.names), dtype=object),
         **items.facts,
