@@ -177,10 +177,12 @@ class Table:
         Parameters
         ----------
         names : iterable of str
+            Of columns; of those that are named twice the first counts.
 
         Returns
         -------
         list of str
+            The name and what the file says of it.
         """
         texts = ((name, self.descriptions.get(name)) for name in dict.fromkeys(names))
         return [f"{shown(name)}: {shortened(shown(text))}" for name, text in texts if text]
