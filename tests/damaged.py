@@ -58,7 +58,7 @@ ARRAYS = {
 }
 
 
-ANY_LENGTH = ("rest", "constant_features_", "frequencies_", "face_scores_", "_runs")
+ANY_LENGTH = ("rest", "constant_features_", "frequencies_", "face_scores_", "_runs", "_held_out")
 
 
 @contextmanager
