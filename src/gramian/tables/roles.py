@@ -53,6 +53,7 @@ SURE = 0.9  # the same of a column with a unit
 MOST_GROUPS = 20  # values of a text column that is a label
 MOST_JUDGED = 300  # columns of numbers that are judged, the first and the last
 IN_MANY = "is one of many columns"
+FREELY = 0.5  # distinct share of numbers with decimals that name nothing
 MOST_DOUBTFUL = 8  # columns that are named, of those of which most are doubtful
 FEWEST = 10  # rows from which numbers are judged
 NAMING, RUN = 20, 0.95  # rows from which a run of numbers names them; its confidence
@@ -310,6 +311,8 @@ def _role(
     values = f"it has {column.distinct:,} different {'whole numbers' if f['whole'] else 'values'}"
     evidence = " and ".join(clauses) or values
     names_nothing = kind in ("identifier", "code") and not f["whole"]  # numbers with decimals hardly do
+    if names_nothing and not texts and not called and f["distinct share"] > FREELY:  # and these never
+        return Role(column.name, "measure", 1 - doubt, "varies freely")
     if doubt <= OUT or names_nothing:
         return Role(column.name, "measure", 1 - doubt, f"may be {_a(kind)}: {evidence}", otherwise=kind)
     if kind == "total":
