@@ -93,10 +93,10 @@ def advice(error):
         ways = re.findall(r'"([a-z-]+)"', found[1])
         needed = ["--n-components", "2"]  # of a model that imputes
         return [["--missing", way, *(needed if way in ("em", "iterative") else ())] for way in ways]
-    if "Leave such rows out, or" in text and f"in {ROWS} rows" not in text:
+    if "Leave such rows out, of a file by" in text and f"in {ROWS} rows" not in text:
         return [["--missing", "drop-rows"]]
     # The table itself must change, or the model.
-    assert re.search(r"right file|Fit a PCA|no value at all|Leave such rows out, or", text), text
+    assert re.search(r"right file|Fit a PCA|no value at all|Leave such rows out, of a file by", text), text
     return []
 
 
