@@ -1,5 +1,7 @@
 """Control charts and contributions."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import pytest
 import gramian
 from gramian import figures
 from gramian.errors import DataError, ParameterError
-from gramian.figures import monitoring
+from gramian.figures import linked, monitoring
 from gramian.figures.registry import available
 from gramian.tables.table import Table
 
@@ -141,3 +143,19 @@ def test_a_chart_is_over_time_where_the_axis_has_its_years(monitor, names, over_
     rows = Table(np.random.default_rng(0).normal(size=(60, monitor.n_features_in_)), row_names=tuple(names))
     assert ("time" in figures.control_chart_data(monitor, rows).columns) == over_time
     figures.control_chart(monitor, rows)[0, 0].figure.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("step", "first", "last"),
+    [("h", "2024-05-01 00:00", "2024-05-02 15:00"), ("D", "2024-05-01", "2024-06-09")],
+)
+def test_the_page_labels_its_control_chart_by_times(monitor, step, first, last):
+    times = np.datetime_as_string(np.datetime64("2024-05-01", "m") + np.arange(40) * np.timedelta64(1, step))
+    rows = pd.DataFrame(NORMAL[:40], index=times)
+    panels = linked.control_chart(figures.control_chart_data(monitor, rows), 120)["spec"]["vconcat"]
+    axes = [panel["layer"][0]["encoding"]["x"]["axis"] for panel in panels]
+    labels = json.loads(axes[-1]["labelExpr"].partition("[")[0])
+    assert [labels[str(place)] for place in axes[-1]["values"]][:: len(labels) - 1] == [first, last]
+    assert [axis["labels"] for axis in axes] == [False, True]
+    plain = linked.control_chart(figures.control_chart_data(monitor, NORMAL[:40]), 120)["spec"]["vconcat"]
+    assert plain[-1]["layer"][0]["encoding"]["x"]["axis"] == {"format": "d", "labels": True}

@@ -6,13 +6,14 @@ They draw the same data as the figures of matplotlib. In ``scores`` and ``biplot
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gramian.core.checks import shown
+from gramian.core.checks import evenly, shown
 from gramian.core.records import FloatArray
 from gramian.figures import style
 from gramian.figures.columns import LoadingsData
@@ -22,6 +23,7 @@ from gramian.figures.points import Groups, ScoresData
 PIXELS = 96 / 25.4  # of a millimetre
 MARGIN = 66  # pixels of the labels and the title of a Y axis, and the padding
 LETTER, TEXT = 6.0, 13.0  # pixels of a letter, and of a line
+TICKS = 5  # of an axis of times
 UNEQUAL = "The axes have different scales."
 SHAPES = (
     *("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"),
@@ -261,10 +263,13 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
         channel: field("state", "nominal", scale={"domain": ["normal", "alarm"], "range": look}, title=None)
         for channel, look in looks.items()
     }
+    ticks = _times(columns) if "time" in columns else {"format": "d"}
     panels = []
     for name in statistics:
         last = name == statistics[-1]
-        x = field("position", title="row" if last else None, axis={"format": "d", "labels": last})
+        x = field(
+            "position", title="row" if last and "time" not in columns else None, axis=ticks | {"labels": last}
+        )
         y = field(name, scale={"type": "sqrt"}, axis={"format": ".6~g"})
         tips = ("row", name, f"{name} limit", "alarm", *(f"contributor {j}" for j in (1, 2, 3)))
         shown = [_tip(name, columns[name]) for name in tips]
@@ -279,6 +284,16 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
             layers += [layer("rule", looks={"color": VERMILION, "strokeDash": [5, 3]}, y=limit)]
         panels.append({"layer": layers, "width": size_of(width), "height": 150})
     return content({"data": table(columns, "rows"), "vconcat": panels, "spacing": 8}, data)
+
+
+def _times(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an axis of positions that is labelled by the times of some of them."""
+    some = np.array(evenly(len(columns["time"]), TICKS))
+    times, ticks = columns["time"][some], columns["position"][some].tolist()
+    days = (times[-1] - times[0]) / np.timedelta64(1, "D")
+    texts = [text.replace("T", " ") for text in np.datetime_as_string(times, "D" if days > TICKS else "m")]
+    labels = f"{json.dumps(dict(zip(ticks, texts, strict=True)))}[datum.value]"
+    return {"values": ticks, "labelExpr": labels, "labelFlush": 9, "labelOverlap": True}
 
 
 def loadings(data: LoadingsData, width: float) -> dict[str, Any]:

@@ -468,7 +468,7 @@ function dragged(view) {
 // What has a part of its own on the page, or answers with rows to download.
 const OWN = ["transform", "reconstruct", "denoise", "monitor", "explain", "diagnose"];
 const OF_PCA = ["stability", "rotate", "compare"];  // questions that neither kernel PCA nor whitening answers
-const IMPUTED = ["em", "iterative"];  // these choose their number by cross-validation
+const IMPUTED = ["em", "iterative"];  // these choose their number by cross-validation, and no rows are drawn again
 const QUICK = 200_000;  // numbers whose rules are asked at once
 
 // Says how many components are enough: first of all at their part.
@@ -483,6 +483,6 @@ async function count() {
   byId("operation-choose-components").open = order.length * columns <= QUICK;
 }
 
-if (byId("operations")) forms("models", id, (name) => !OWN.includes(name) && !(OF_PCA.includes(name) && ["KernelPCA", "Whitener"].includes(main.dataset.kind)), () => query, true).catch((error) => say(error.message, true));
+if (byId("operations")) forms("models", id, (name) => !OWN.includes(name) && !(OF_PCA.includes(name) && ["KernelPCA", "Whitener"].includes(main.dataset.kind)) && !(name === "stability" && IMPUTED.includes(fit.reading.missing)), () => query, true).catch((error) => say(error.message, true));
 all().then(() => own && document.querySelector(".finding") && offerRemedies()).then(count)
   .then(() => { main.dataset.ready = "yes"; }, (error) => say(error.message, true));
