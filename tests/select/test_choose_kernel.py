@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_circles
+from sklearn.datasets import load_wine, make_circles
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold
 
@@ -134,6 +134,22 @@ def test_scale_and_offset_change_nothing():
 
 def two_folds(criterion):
     return {"cv": 2} if criterion in ("preimage", "score") else {}
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_unit_scale_compares_kernels_of_standardised_columns(labelled):
+    X, y = load_wine(return_X_y=True)
+    y = y if labelled else None
+    scaled = choose_kernel(X, y, ["linear", "rbf(sigma='median')"], scale="unit")
+    beforehand = choose_kernel(
+        (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), y, ["linear", "rbf(sigma='median')"]
+    )
+    assert [one.mean for one in scaled.tried] == pytest.approx([one.mean for one in beforehand.tried])
+    assert scaled.about == f"{beforehand.about}, of standardised columns"
+    assert (scaled.model.scale, beforehand.model.scale) == ("unit", None)
+    assert scaled.model.fit(X).eigenvalues_[0] > 0
+    with pytest.raises(ParameterError, match="scale='big'"):
+        choose_kernel(X, y, scale="big")
 
 
 def test_of_many_rows_some_are_looked_at_and_few_are_no_trouble():

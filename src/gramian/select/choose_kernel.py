@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -28,7 +28,7 @@ from gramian.kernels.widths import MEDIAN_ROWS, median_distance
 from gramian.models.inputs import generators
 from gramian.models.kernel_pca.estimator import KernelPCA
 from gramian.models.kernel_pca.fits import asked_kernel
-from gramian.models.kernel_pca.projection import as_scaled
+from gramian.models.kernel_pca.projection import Standardisation, as_scaled
 from gramian.models.kernel_pca.rules import first_components, with_kernel
 from gramian.select import validation
 from gramian.select.targets import Labelled, as_labelled
@@ -92,6 +92,8 @@ class KernelSelection(Selection[TriedKernel]):
         The chosen number of components; None where the criterion does not choose one.
     criterion : {"preimage", "score"}
         How kernels were compared.
+    scale : str or None
+        "unit" for standardised columns.
     measure : str
         Name of the values: error, or the name of a score.
     notes : tuple of str
@@ -110,6 +112,7 @@ class KernelSelection(Selection[TriedKernel]):
     """
 
     criterion: str = ""
+    scale: str | None = None
 
     columns: ClassVar[tuple[str, ...]] = (
         *("kernel", "value", "standard_error", "components", "best", "remark"),
@@ -130,7 +133,7 @@ class KernelSelection(Selection[TriedKernel]):
     def model(self) -> KernelPCA:
         """A KernelPCA with this kernel and number of components, ready to be fitted."""
         model: KernelPCA = clone(self.chosen.candidate).set_params(n_components=self.n_components)
-        return model
+        return model if self.scale is None else model.set_params(scale=self.scale)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return expression, value, standard error, components, whether it is best, and remark, for each."""
@@ -177,6 +180,7 @@ def choose_kernel(
     cv: Any = 5,
     n_components: Any = None,
     scoring: Any = None,
+    scale: Literal["unit"] | None = None,
     random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> KernelSelection:
@@ -217,6 +221,8 @@ def choose_kernel(
         Numbers to compare; None is 1, 2, 3, 4, 6, 8, ... 64 for "preimage", 1, 2, 4, ... 64 for "score".
     scoring : str or callable, optional
         For "score": of scikit-learn. None is the estimator's own, accuracy or r2.
+    scale : {None, "unit"}, default=None
+        "unit" compares kernels of standardised columns, by all rows; ``model`` has it too.
     random_state : int, RandomState, Generator or None, default=0
         For folds and noise, which are the same for all kernels; None draws a new seed at each
         call.
@@ -261,6 +267,8 @@ def choose_kernel(
         criterion = "score" if has_labels else "preimage"
     check_choice("criterion", criterion, CRITERIA)
     rows, labelled = _with_labels(rows, y, criterion, estimator, scoring, cv)
+    scaling = Standardisation.of(scale, rows)
+    rows = rows if scaling is None else scaling.rows(rows)
     indices = _rows_used(criterion, rows.shape, labelled, cv)
     X = as_float64(rows.in_memory()[indices])
     if not np.ptp(X, axis=0).any():
@@ -301,7 +309,8 @@ def choose_kernel(
     notes += [f"{criterion=} does not use the labels."] if has_labels and criterion != "score" else []
     about = f"Kernel for {n:,} rows x {d:,} columns, by {criterion}"
     choice = Choice(tried.index(best), _reason(best, len(judged), measure, linear_filter))
-    return KernelSelection(tuple(tried), about, choice, tuple(notes), measure, criterion)
+    about += "" if scaling is None else ", of standardised columns"
+    return KernelSelection(tuple(tried), about, choice, tuple(notes), measure, criterion, scale)
 
 
 def _with_labels(

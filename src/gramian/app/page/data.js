@@ -128,14 +128,14 @@ function parameters() {
 const WORDS = { PCA: "PCA", KernelPCA: "Kernel PCA" };
 const order = () => ({ data: id, estimator: method(), parameters: parameters(), reading: reading(),
   name: `${WORDS[method()]} of ${document.querySelector("h1").textContent}`.slice(0, 200) });
-// Questions are about one label: further columns that are shown are left out. Numbers of components are of scaled columns.
+// Questions are about one label: further columns that are shown are left out. Kernels and numbers of components are of scaled columns.
 const chosen = (name) => {
   const { label = [], ...read } = reading(), [group, ...others] = value("label") ? label : ["", ...label];
   if (group) read.label = group;
   if (others.length && !read.columns) read.drop = [...read.drop ?? [], ...others];
   const made = query(id, read);
   made.delete("data");
-  if (name === "choose-components" && value("scale")) made.append("scale", value("scale"));
+  if (name.startsWith("choose-") && value("scale")) made.append("scale", value("scale"));
   return made;
 };
 

@@ -306,6 +306,7 @@ def choose_kernel(
     cv: int = 5,
     estimator: str | None = None,
     scoring: str | None = None,
+    scale: Literal["unit"] | None = None,
     random_state: verb.Seed = 0,
 ) -> verb.Result:
     """Choose a kernel and its width.
@@ -326,6 +327,8 @@ def choose_kernel(
         score: estimator, as in select: logistic or knn for classes; ridge or knn for numbers.
     scoring : NAME, default: accuracy; r2
         score: name of a scikit-learn score.
+    scale : unit
+        Compare kernels of standardised columns.
     """
     options = {name: value for name, value in locals().items() if name != "data"}
     from gramian.report.facts import data_facts
@@ -339,7 +342,7 @@ def choose_kernel(
     if estimator is not None:
         options["estimator"] = estimator_named(estimator, is_discrete(data))
     choice = choose_kernel(data, **options)
-    fit = {"kernel": repr(choice.best), "n_components": choice.n_components}
+    fit = {"kernel": repr(choice.best), "n_components": choice.n_components, "scale": scale}
     fit = {name: value for name, value in fit.items() if value is not None}
     return verb.Result(choice, {"data": data_facts(data), **choice.to_dict()}, fit=fit)
 
