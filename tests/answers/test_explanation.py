@@ -1,6 +1,9 @@
 """Why a row is unusual, and what tells groups apart."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.datasets import load_wine
@@ -149,3 +152,16 @@ def test_names_stay_on_the_line_of_the_answer():
     said = gramian.explain(gramian.PCA(2).fit(table), table, 3).sentence
     assert said.startswith(r"Row r\n3 is unusual, most of all by ")
     assert said.isprintable()
+
+
+def test_a_value_within_what_is_usual_is_said_to_be_usual_by_itself():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(80, 1))
+    Y = common + 0.1 * rng.normal(size=(80, 5))
+    Y[3] = [1.0, -1.0, 1.0, 1.0, 1.0]  # each of them usual, and together not
+    table = pd.DataFrame(Y).add_prefix("x")
+    sentence = gramian.explain(gramian.PCA(1).fit(table), table, 3).sentence
+    assert re.search(r"most of all by x1 = -1 \(by itself usual: -1\.\d+ to 1\.\d+\)", sentence)
+    Y[3] = [9.0, 0.0, 0.0, 0.0, 0.0]
+    table = pd.DataFrame(Y).add_prefix("x")
+    assert re.search(r"by x0 = 9 \(usual: ", gramian.explain(gramian.PCA(1).fit(table), table, 3).sentence)
