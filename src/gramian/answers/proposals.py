@@ -784,8 +784,13 @@ def _block(columns: Sequence[Column]) -> list[str]:
     return list(several[best].values()) if set(BLOCKS).intersection(tokens(best)) else []
 
 
+def _has_some(column: Column) -> bool:
+    return column.sample is not None and bool(np.isfinite(column.sample).any())
+
+
 def _determined(columns: Sequence[Column], others: Sequence[Column]) -> set[str]:
     """Return those columns of whose entries another column says something, whose holes are at its mean."""
+    columns, others = ([*filter(_has_some, some)] for some in (columns, others))
     if not columns or len(others) < 2:
         return set()
     result, index = set(), {other.name: k for k, other in enumerate(others)}
