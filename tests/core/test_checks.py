@@ -46,6 +46,11 @@ def test_integers_choices_and_texts():
         places = checks.evenly(length, most)
         assert places == sorted(set(places))
         assert len(places) == min(length, most)
-    for length, most in ((10, 3), (1000, 64), (98, 7), (4001, 1601)):
-        definition = [round(i * (length - 1) / (most - 1)) for i in range(most)]
-        assert checks.evenly(length, most) == definition
+
+
+def test_keys_that_json_has_not_become_text():
+    assert checks.plain({3: 1, (1, 2): np.nan, np.int64(4): range(2)}) == {
+        "3": 1,
+        "(1, 2)": None,
+        "4": [0, 1],
+    }

@@ -195,7 +195,7 @@ def _move(writing: Path, folder: Path, names: list[str], old: set[str], last: st
         (folder / last).unlink(missing_ok=True)
     for name in old.difference(names):
         (folder / name).unlink(missing_ok=True)
-    for name in sorted(names, key=(last or "").__eq__):
+    for name in sorted(names, key=lambda name: name == last):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         os.replace(writing / name, folder / name)
 

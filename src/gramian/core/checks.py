@@ -6,7 +6,6 @@ Light on purpose: the shell answers ``--help`` without NumPy.
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 import sys
@@ -307,14 +306,7 @@ def evenly(length: int, most: int) -> list[int]:
     count = min(length, most)
     if count <= 1:
         return list(range(count))
-    if count == length:
-        return list(range(count))
-    step, cut = length - 1, count - 1
-    places = [twice // (2 * cut) for twice in range(cut, 2 * step * count + cut, 2 * step)]
-    period = cut // math.gcd(step, cut)
-    for i in range(period // 2, count if period % 2 == 0 else 0, period):  # halves go to the even place
-        places[i] -= places[i] % 2
-    return places
+    return [round(i * (length - 1) / (count - 1)) for i in range(count)]
 
 
 def plain(value: Any) -> Any:
@@ -326,12 +318,15 @@ def plain(value: Any) -> Any:
     >>> plain({"a": np.float32(0.5), "b": (1, np.inf), "c": np.arange(2)})
     {'a': 0.5, 'b': [1, None], 'c': [0, 1]}
     """
-
-    def known(item: Any) -> Any:
-        """Return what JSON has in place of arrays, ranges and all else."""
-        return item.tolist() if hasattr(item, "tolist") else [*item] if isinstance(item, range) else str(item)
-
-    return json.loads(json.dumps(value, default=known), parse_constant=lambda constant: None)
+    if hasattr(value, "tolist"):  # of NumPy, which is not loaded for this
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 # ------------------------------------------------------------------ solvers

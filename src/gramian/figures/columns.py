@@ -28,11 +28,7 @@ from gramian.statistics.units import column_axis
 KINDS = ("auto", "bars", "lines")
 MOST_BARS, MOST_VARIABLES = 20, 40
 FIRST = 3  # components drawn by default
-PANEL, BAR, AROUND = (
-    26.0,
-    0.47,
-    2.0,
-)  # millimetres of a panel, at least; of a bar and its panel for each point
+PANEL, BAR, AROUND = 26.0, 0.47, 2.0  # millimetres of a panel, at least; of a bar and its panel, a point
 REACH = 1.15  # from the centre of a correlation circle to the edges
 # Of five kinds of lines and eight colours no two of 40 lines have the same.
 LINES = cycler(color=style.COLOURS * 5) + cycler(linestyle=["-", "--", ":", "-.", (0, (6, 1))] * 8)

@@ -38,6 +38,22 @@ def test_the_next_command_can_be_run(rings, gramian):
     assert (rings.parent / "out" / "model.gramian").is_file()
 
 
+def test_a_column_of_another_unit_decides_no_kernel(rings, gramian):
+    first, *lines = rings.read_text().splitlines()
+    rows = [
+        f"{line.partition(',')[0]},{1000 * float(line.split(',')[1]):.1f},{line.split(',')[2]}"
+        for line in lines
+    ]
+    rings.write_text("\n".join([first.replace("east,north", "east_km,north_m"), *rows]) + "\n")
+    ran = gramian.works(f"choose-kernel rings.csv --label ring {FEW}")
+    assert "proposed scale='unit'" in ran.err
+    assert ran.out.startswith("Kernel for 90 rows x 2 columns, by score, of standardised columns\n")
+    assert "--scale unit" in ran.out.rstrip().splitlines()[-1]
+    ran = gramian.works(f"choose-kernel rings.csv --label ring --as-is {FEW}")
+    assert "standardised" not in ran.out
+    gramian.refuses(f"choose-kernel rings.csv --label ring --scale big {FEW}", 2)
+
+
 def test_without_labels_by_preimages_and_with_the_default_list(rings, gramian):
     ran = gramian(f"choose-kernel rings.csv --drop ring {FEW}")
     assert ran.out.startswith("Kernel for 90 rows x 2 columns, by preimage\n")

@@ -293,9 +293,8 @@ class Call:
         context = self._context()
         if self.proposals and context.command:
             again = shlex.join(context.command)
-            again = (
-                again if len(again) <= LONGEST else f"{again[:LONGEST]} ... (whole in summary.md of --out)"
-            )
+            if len(again) > LONGEST:
+                again = f"{again[:LONGEST]} ... (whole in summary.md of --out)"
             say(f"gramian: the same without proposals: {again}")
         try:
             with shows_progress(self.verb.doing):
