@@ -1,14 +1,16 @@
 """Scientists' files that are read block by block: HDF5 and .h5ad in chunks, sparse matrices."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import h5py
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.io import netcdf_file
 
 from gramian import PCA, KernelPCA, scan
-from gramian.errors import DataError, FileError, MemoryLimitError
+from gramian.errors import DataError, FileError, GramianError, MemoryLimitError
 from gramian.tables.as_rows import as_rows
 
 LIMIT = 24_000_000  # a quarter of it is less than each dense file
@@ -218,3 +220,154 @@ def test_a_sparse_npz_is_sparse_rows_of_a_possible_size(tmp_path):
     ):
         with pytest.raises(MemoryLimitError, match="is a sparse matrix of 300 x 1,000,000,000,000: a"):
             model.fit(data)
+
+
+# ---- netCDF: classic files by SciPy, netCDF 4 as h5py writes dimension scales
+
+
+LAT, LON, TIMES = np.linspace(-60, 60, 7), np.arange(0, 360, 30.0), 40
+LAND = (slice(2, 4), slice(3, 6))
+
+
+def field():
+    rng = np.random.default_rng(0)
+    wave = np.cos(np.deg2rad(LAT))[:, None] * np.sin(np.deg2rad(LON))
+    return 15 + rng.standard_normal((TIMES, 1, 1)) * wave + 0.1 * rng.standard_normal((TIMES, 7, 12))
+
+
+def packed(values):
+    """Return a field in 1/100 of a degree from 15, with a code on land, and its attributes."""
+    stored = np.round((values - 15) / 0.01).astype("i2")
+    stored[:, *LAND] = -32768
+    return stored, {
+        "scale_factor": np.float64(0.01),
+        "add_offset": np.float64(15),
+        "_FillValue": np.int16(-32768),
+    }
+
+
+def save_classic(path, stored, attrs, units="days since 1990-01-01", records=True, level=False):
+    with netcdf_file(path, "w") as file:
+        sizes = {"time": None if records else TIMES, "level": 1, "lat": 7, "lon": 12, "nv": 2}
+        for name, size in sizes.items():
+            file.createDimension(name, size)
+        edges = np.stack([LAT - 5, LAT + 5], axis=1)
+        others = {"time": np.arange(TIMES) * 30.0, "lat": LAT, "lon": LON, "edges": edges}
+        for name, values in others.items():
+            dims = ("lat", "nv") if name == "edges" else (name,)
+            file.createVariable(name, "d", dims)[:] = values
+        file.variables["time"].units, file.variables["lat"].bounds = units, "edges"
+        dims = ("time", "level", "lat", "lon") if level else ("time", "lat", "lon")
+        variable = file.createVariable("sst", stored.dtype.newbyteorder(">"), dims)
+        variable[:] = stored[:, None] if level else stored
+        for name, value in attrs.items():
+            setattr(variable, name, value)
+    return path
+
+
+def save_netcdf4(path, stored, attrs, **options):
+    with h5py.File(path, "w") as file:
+        variable = file.create_dataset("sst", data=stored, **options)
+        variable.attrs.update(attrs)
+        for axis, (name, values) in enumerate(
+            {"time": np.arange(TIMES) * 30.0, "lat": LAT, "lon": LON}.items()
+        ):
+            file[name] = values
+            file[name].make_scale(name)
+            variable.dims[axis].attach_scale(file[name])
+        file["time"].attrs["units"] = "days since 1990-01-01"
+    return path
+
+
+@pytest.mark.parametrize("kind", ["classic", "records between others", "level", "4", "4 in chunks"])
+@pytest.mark.parametrize("limit", [None, 40_000])
+def test_a_field_in_netcdf_is_decoded_and_named_by_its_times(tmp_path, kind, limit):
+    (stored, attrs), path = packed(field()), tmp_path / "sst.nc"
+    if kind.startswith("4"):
+        save_netcdf4(
+            path, stored, attrs, **({"chunks": (2, 3, 5), "compression": "gzip"} if "c" in kind else {})
+        )
+    else:
+        save_classic(path, stored, attrs, records="records" in kind, level=kind == "level")
+    table = scan(path).open(limit)
+    expected = stored * 0.01 + 15
+    expected[:, *LAND] = 0
+    assert isinstance(table.values, np.ndarray) == (limit is None)
+    np.testing.assert_array_equal(table.values[:].reshape(TIMES, 7, 12), expected)
+    assert table.picture_shape == (7, 12)
+    assert [*table.axes] == ["lat", "lon"]
+    assert table.row_names[:3] == ("1990-01-01", "1990-01-31", "1990-03-02")
+    assert "6 cells have no value at any time" in table.notes[1]
+    some = scan(path, rows="5:20").open(limit)
+    np.testing.assert_array_equal(some.values[:].reshape(15, 7, 12), expected[5:20])
+    model, memory = PCA(2).fit(scan(path)), PCA(2).fit(expected)
+    np.testing.assert_allclose(
+        model.transform(scan(path, rows="5:20")), memory.transform(expected[5:20]), atol=1e-12
+    )
+
+
+def test_a_cloud_in_a_field_is_no_land(tmp_path):
+    stored, attrs = packed(field())
+    model = PCA(2).fit(scan(save_classic(tmp_path / "sst.nc", stored, attrs)))
+    stored[3, 0, 0] = -32768
+    path = save_classic(tmp_path / "new.nc", stored, attrs)
+    for read in (PCA(2).fit, model.transform):
+        with pytest.raises(DataError, match=r"row 3 \(named '1990-04-01'\), column 0\. "):
+            read(scan(path))
+    assert PCA(2, missing="em").fit(scan(path)).imputed_.rows.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("units", "calendar", "name"),
+    [
+        ("hours since 2000-1-1 06:00:00.0", "", "2000-01-01T06:00:00"),
+        ("days since 1-1-1", "", None),
+        ("days since 1990-01-01", "noleap", None),
+        ("months since 1990-01-01", "standard", None),
+        ("days since 1990-13-01", "standard", None),
+    ],
+)
+def test_only_times_of_the_usual_calendar_name_rows(tmp_path, units, calendar, name):
+    path = save_classic(tmp_path / "sst.nc", field(), {}, units)
+    with netcdf_file(path, "a") as file:
+        file.variables["time"].calendar = calendar
+    names = scan(path).read().row_names
+    assert names is None if name is None else names[0] == name
+
+
+def test_unsigned_bytes_and_codes_of_floats_are_read_as_meant(tmp_path):
+    values = np.arange(TIMES * 84).reshape(TIMES, 7, 12) % 250
+    path = save_classic(tmp_path / "u.nc", values.astype("u1").view("i1"), {"_Unsigned": b"true"})
+    np.testing.assert_array_equal(scan(path).read().values, values)
+    codes = np.where(values == 7, 1e20, values).astype("f4")
+    path = save_classic(tmp_path / "f.nc", codes, {"missing_value": 1e20})
+    with pytest.raises(DataError, match="values are missing"):
+        scan(path).read()
+
+
+def test_what_is_no_whole_netcdf_file_is_an_error_in_a_sentence(tmp_path):
+    path = save_classic(tmp_path / "sst.nc", *packed(field()))
+    data = path.read_bytes()
+    cases = {
+        data[: len(data) // 2]: "truncated, damaged",
+        data[:60]: "truncated, damaged",
+        b"CDF\5" + data[4:]: "version CDF-5, which is not supported. Write it as netCDF 4",
+        b"x,y\n1,2\n": "truncated, damaged",
+        b"\x89HDF\r\n": "truncated, damaged",
+    }
+    for damaged, why in cases.items():
+        (tmp_path / "bad.nc").write_bytes(damaged)
+        with pytest.raises(FileError, match=why):
+            scan(tmp_path / "bad.nc").read()
+    with pytest.raises(
+        DataError, match=r"no array 'x'\. It holds .*lat \(7 float64\), .*sst \(40 x 7 x 12 float64\)"
+    ):
+        scan(f"{path}::x").read()
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        hostile = bytearray(data)
+        for place in rng.integers(0, 700, rng.integers(1, 6)):
+            hostile[place] = rng.integers(256)
+        (tmp_path / "bad.nc").write_bytes(hostile)
+        with suppress(GramianError):
+            scan(tmp_path / "bad.nc::sst").read()

@@ -55,6 +55,7 @@ SAMPLES = {
     "mat": b"MATLAB 7.3 MAT-file",
     "h5ad": hdf5("X", "obs", "var"),
     "hdf5": hdf5("X"),
+    "netcdf": b"CDF\1" + bytes(28),
     "picture": written(lambda buffer: Image.new("L", (2, 2)).save(buffer, "PNG")),
     "zip": zipped("a.png"),
 }

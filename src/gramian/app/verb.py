@@ -238,7 +238,7 @@ FIGURES = (".svg", ".png", ".pdf")
 FIGURE = Output("figure", ends=FIGURES)
 ELSEWHERE = "an option of another function, which this one needs too"
 TABLE_TEXT = (
-    "A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, .zarr, ...; FILE::NAME where there are "
+    "A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .h5, .nc, .zarr, ...; FILE::NAME where there are "
     "several), a folder or .zip of pictures, or -."
 )
 META_TEXT = "A table of metadata, such as batch, sex and age, joined by row names or order."

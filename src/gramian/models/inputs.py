@@ -13,7 +13,7 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gramian.core.arrays import moved, real_numbers
+from gramian.core.arrays import moved, real_numbers, to_numpy
 from gramian.core.checks import check_choice, check_integer, check_share
 from gramian.core.records import FloatArray, Target, random_stream
 from gramian.errors import DataError, InputTypeError, ParameterError
@@ -190,7 +190,10 @@ def expected_columns(estimator: Any) -> Expected:
     # Means that were asked for fill; else PCA needs no filling.
     holes = getattr(estimator, "_maps_holes", False)
     reading = getattr(estimator, "reading_", {})
-    means = getattr(estimator, "column_means_", None)
+    means, cells = getattr(estimator, "column_means_", None), getattr(estimator, "constant_features_", ())
+    if means is None and len(cells) and getattr(estimator, "picture_shape_", None) is not None:
+        means = np.full(estimator.n_features_in_, np.nan)  # such as land in a field, where there is none
+        means[cells] = to_numpy(estimator.mean_)[cells]
     return Expected(names, means, counts, holes, reading.get("transform"), reading.get("answers"))
 
 

@@ -92,6 +92,8 @@ def _completed(
         table = treatment.as_expected(table, expected)
     if reading.transform is not None:
         table = treatment.with_transform(table, reading.transform)
+    if table.axes and expected is None:
+        table = treatment.masked(table)
     stored = isinstance(table.values, StoredRows)
     holes = expected is not None and expected.holes and reading.missing is None
     fitted_means = expected is not None and expected.means is not None and not holes

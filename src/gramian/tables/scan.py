@@ -35,9 +35,9 @@ class Scan(reading.ReadingOptions):
     ----------
     path : str, path, list of paths or binary file
         A table: delimited text (.csv, .tsv, .txt, .dat, .data, also with .gz), .xlsx, .parquet, .npy, .npz,
-        .mat, .h5, .h5ad, .zarr or .bed (PLINK), with ``"FILE::NAME"`` for one array or sheet of several; a
-        picture, a folder or .zip of pictures, a list of pictures, or a binary stream whose format follows
-        from its content.
+        .mat, .h5, .h5ad, .nc, .zarr or .bed (PLINK), with ``"FILE::NAME"`` for one array or sheet of
+        several; a picture, a folder or .zip of pictures, a list of pictures, or a binary stream whose format
+        follows from its content.
     rows : slice or str, optional
         Rows of the file, counted from 0: ``"0:100"``, ``"10:"``, ``":50"``, ``"::2"``, or a slice. For
         pictures, those in natural order of their paths.

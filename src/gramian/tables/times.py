@@ -13,6 +13,9 @@ import numpy.typing as npt
 from gramian.tables.cells import is_date
 
 TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T][\d:.]+)?)(Z|[+-]\d\d:?\d\d)?")  # of a row, and its zone
+SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
+GREGORIAN, FARTHEST = 1583, 2e11  # the first year of the usual calendar; seconds
+CALENDARS = ("", "standard", "gregorian", "proleptic_gregorian")
 HOUR, SUNDAY, NIGHT = np.timedelta64(1, "h"), 3, 4  # days after 1970-01-01; hours of a day
 
 
@@ -54,6 +57,28 @@ def times_of(names: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.datetime
         return np.array([moment.replace(tzinfo=None) for moment in moments], dtype="M8[ms]")
     except (ValueError, OverflowError):  # digits that are no time
         return None
+
+
+def times_since(values: npt.NDArray[Any], units: str, calendar: str) -> tuple[str, ...] | None:
+    """Return times that a file counts in units since a time, as text; None for what is none, or of no year.
+
+    Examples
+    --------
+    >>> times_since(np.array([0.0, 31.0]), "days since 1990-1-1", "standard")
+    ('1990-01-01', '1990-02-01')
+    """
+    found = re.match(r"(day|hour|minute|second)s? since (\d+)-(\d+)-(\d+)[T ]?(?:(\d+):(\d+))?", units)
+    seconds = values * SECONDS[found[1]] if found else np.array(np.inf)
+    most = np.abs(seconds).max(initial=0.0)
+    if not found or int(found[2]) < GREGORIAN or calendar.lower() not in CALENDARS or not most < FARTHEST:
+        return None
+    try:
+        year, month, day, *clock = (int(part or 0) for part in found.groups()[1:])
+        begin = datetime(year, month, day, *clock)
+    except ValueError:
+        return None
+    times = np.datetime64(begin) + np.rint(seconds).astype("m8[s]")
+    return tuple(np.datetime_as_string(times, "D" if (seconds % SECONDS["day"] == 0).all() else "s").tolist())
 
 
 def set_back(times: npt.NDArray[np.datetime64]) -> npt.NDArray[np.intp]:

@@ -246,6 +246,21 @@ def handle_missing(
     return table if means is None else _filled(table, holes, means, "column means")
 
 
+def masked(table: Table) -> Table:
+    """Return a field on a grid with 0 in cells that have no value at any time, such as land."""
+    first = table.values[:1]
+    holes = _holes(table) if first.dtype.kind == "f" and np.isnan(first).any() else None
+    if holes is None or not (empty := holes.by_column == len(table.values)).any() or empty.all():
+        return table
+    cells = counted(int(empty.sum()), "cell has", "cells have")
+    done = _filled(table, holes, np.where(empty, 0.0, np.nan), "")
+    notes = (
+        *table.notes,
+        f"{cells} no value at any time, such as land in a field of the sea: left out as a mask",
+    )
+    return replace(done, notes=notes, missing=table.missing)
+
+
 def _with_calls(table: Table, holes: Holes) -> tuple[Table, Holes | None]:
     """Leave out variants that were called for nobody."""
     called, names = holes.by_column < len(table.values), table.feature_names

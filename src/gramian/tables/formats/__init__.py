@@ -96,6 +96,7 @@ FORMATS = (
     Format("mat", (".mat",), (b"MATLAB ",), module="hdf5", keyed=True),
     Format("h5ad", (".h5ad",), _HDF5, b"", "hdf5", r"(?s)^X$.*^obs$.*^var$", in_blocks=True),
     Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
+    Format("netcdf", (".nc", ".nc4"), (b"CDF",), module="hdf5", keyed=True, in_blocks=True),
     ZARR,
     Format("bed", (".bed",), listed=".bed (PLINK)"),
     PICTURE,

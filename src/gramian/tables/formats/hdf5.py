@@ -1,14 +1,15 @@
-"""Datasets of HDF5 files, of .h5ad files of single-cell data, and of MATLAB's .mat files."""
+"""Datasets of HDF5 files, variables of netCDF, .h5ad files of single-cell data, and MATLAB's .mat files."""
 
 from __future__ import annotations
 
 import math
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from gramian.tables.formats.arrays import open_npz
 from gramian.tables.labels import label_texts
 from gramian.tables.memory import ENTRY
 from gramian.tables.table import repeated_note, unique_names
+from gramian.tables.times import times_since
 
 READ_WHOLE = 64 << 20  # bytes up to which a dataset is read as a whole
 
@@ -57,11 +59,11 @@ def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
         If the key is unknown or missing, or its array does not fit its use.
     """
     members = opened_hdf5(opened)
-    names = datasets_in(members)
+    arrays = {name: members[name] for name in datasets_in(members)}
     key, header, notes = source.pick_array(
-        names, lambda name: header_of(members[name]), key, opened.name, opened.use
+        _no_bounds(arrays), lambda name: header_of(arrays[name]), key, opened.name, opened.use
     )
-    dataset, whole = members[key], source.bytes_of_rows(header.shape, header.dtype)
+    dataset, whole = arrays[key], source.bytes_of_rows(header.shape, header.dtype)
     lazy = None if opened.path is None else partial(stored_dataset, opened.path, dataset, source=opened.name)
 
     def are_some(rows: range) -> bool:
@@ -80,9 +82,9 @@ def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
 
     more: dict[str, Any] = {"lazy": lazy, "bytes_read": bytes_read, "notes": notes}
     scales = [scale[0] for scale in dataset.dims if len(scale)]  # as netCDF 4 has them
-    if len(scales) == len(header.shape) == 3:
-        axes = [(scale.name.rpartition("/")[2], header_of(scale)) for scale in scales]
-        more["axes"] = source.grid_axes(header.shape, axes)
+    if len(scales) == len(dataset.shape):
+        dims = {scale.name.rpartition("/")[2]: header_of(scale) for scale in scales}
+        more |= _grid(header.shape, dims, scales[0].attrs)
     return source.ArraySource(opened.name, header.shape, header.dtype, read, **more)
 
 
@@ -136,15 +138,16 @@ def header_of(dataset: Any, reverse: bool = False) -> source.Header:
     """Describe a dataset; ``reverse`` reverses its axes, as MATLAB writes them."""
     from h5py import check_string_dtype
 
-    text = check_string_dtype(dataset.dtype) is not None
-    plain = np.dtype("V") if dataset.dtype.hasobject else dataset.dtype
+    text, decoded = check_string_dtype(dataset.dtype) is not None, _decoding(dataset.attrs, dataset.dtype)
+    plain = np.dtype("V") if dataset.dtype.hasobject else decoded[0] if decoded else dataset.dtype
+    shape = _without_single(tuple(dataset.shape or ()))
 
     def read() -> npt.NDArray[Any]:
         refuse_elsewhere(dataset)
         array = dataset.asstr()[()].astype(np.str_) if text else dataset[()]
+        array = (decoded[1](array) if decoded else np.asarray(array)).reshape(shape)
         return np.asarray(array.T if reverse else array)
 
-    shape = tuple(dataset.shape or ())
     return source.Header(shape[::-1] if reverse else shape, np.dtype(np.str_) if text else plain, read)
 
 
@@ -153,8 +156,125 @@ def stored_dataset(path: Path, dataset: Any, limit: int, *, source: str) -> stor
     refuse_elsewhere(dataset)
     offset = None if dataset.chunks or dataset.file.userblock_size else dataset.id.get_offset()
     if offset is None or dataset.dtype.kind == "b":
-        return stored.ChunkedRows.of(path, dataset, limit, source)
-    return stored.FileRows.of(path, source, dataset.shape, dataset.dtype, offset)
+        rows: stored.StoredRows = stored.ChunkedRows.of(path, dataset, limit, source)
+    else:
+        rows = stored.FileRows.of(path, source, dataset.shape, dataset.dtype, offset)
+    return _decoded(rows, dataset.attrs, dataset.shape)
+
+
+# ---- Variables of netCDF: those of netCDF 4 are datasets of HDF5. Attributes say what numbers mean (CF)
+
+_CODES, _PACKED = ("_FillValue", "missing_value"), ("scale_factor", "add_offset")
+
+
+class _Variable(NamedTuple):
+    """A variable of a classic file: where its numbers are, and from row to row those of others between."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    attrs: dict[str, Any]
+    dimensions: tuple[str, ...]
+    offset: int
+    pitch: int
+
+    @classmethod
+    def of(cls, variable: Any) -> _Variable:
+        data = whole = variable.data
+        while isinstance(whole.base, np.ndarray):
+            whole = whole.base
+        attrs = {name: value for name, value in vars(variable).items() if name != "data"}
+        place = data.ctypes.data - whole.ctypes.data, (*data.strides, 0)[0]
+        return cls(data.shape, data.dtype, attrs, variable.dimensions, *place)
+
+    def rows(self, path: Path, name: str, limit: int = 0) -> stored.StoredRows:
+        rows = stored.FileRows.of(path, name, self.shape, self.dtype, self.offset, pitch=self.pitch)
+        return _decoded(rows, self.attrs, self.shape)
+
+    def header(self, path: Path, name: str) -> source.Header:
+        shape, decoded = _without_single(self.shape), _decoding(self.attrs, self.dtype)
+        kind = decoded[0] if decoded else self.dtype.newbyteorder("=")
+        return source.Header(shape, kind, lambda: self.rows(path, name)[:].reshape(shape))
+
+
+def open_netcdf(opened: source.Opened, key: str | None) -> source.ArraySource:
+    """Return one variable of a netCDF file; the others are not touched.
+
+    Raises
+    ------
+    FileError, DataError, MissingExtraError
+        As :func:`open_hdf5`.
+    """
+    kind, path, name = opened.file.read(4), opened.path, opened.name
+    if not kind.startswith(b"CDF"):
+        return open_hdf5(opened, key)
+    if path is None or kind[3:] not in (b"\1", b"\2"):
+        what = "in a stream" if path is None else "of version CDF-5"
+        hint = "Save it to a file." if path is None else "Write it as netCDF 4: nccopy -k nc4 OLD NEW."
+        raise FileError(f"{name} is a classic netCDF file {what}, which is not supported.", hint)
+    from scipy.io import netcdf_file
+
+    with netcdf_file(path, mmap=True) as file:  # of the map only the places are kept
+        arrays = {member: _Variable.of(variable) for member, variable in file.variables.items()}
+    headers = {member: variable.header(path, name) for member, variable in arrays.items()}
+    key, header, notes = source.pick_array(_no_bounds(arrays), headers.__getitem__, key, name, opened.use)
+    dims = {dim: headers.get(dim) for dim in arrays[key].dimensions}
+    first = arrays.get(next(iter(dims), ""), arrays[key])
+    more = {"lazy": partial(arrays[key].rows, path, name)} | _grid(header.shape, dims, first.attrs)
+    return source.ArraySource.of(header, name, notes, **more)
+
+
+def _grid(shape: tuple[int, ...], dims: Mapping[str, source.Header | None], time: Any) -> dict[str, Any]:
+    """Return the positions along the dimensions of a field, and its times by the attributes of the first."""
+    axes = [dim for dim in dims.items() if dim[1] is None or len(shape) == len(dims) or dim[1].shape != (1,)]
+    first, units, calendar = next(iter(dims.values()), None), time.get("units", ""), time.get("calendar", "")
+    counts = first is not None and first.shape == shape[:1] and first.dtype.kind in "iuf"
+    times = times_since(first.read(), _text(units), _text(calendar)) if first is not None and counts else None
+    return {"axes": source.grid_axes(shape, axes), "row_names": times}
+
+
+def _text(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _no_bounds(arrays: Mapping[str, Any]) -> list[str]:
+    """Return the names of arrays without those of the edges of cells."""
+    edges = {_text(array.attrs.get("bounds", "")) for array in arrays.values()}
+    return [name for name in arrays if name.rpartition("/")[2] not in edges]
+
+
+def _without_single(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape without what has one place, such as the level of a field, where that leaves pictures."""
+    return shape if len(shape) <= 3 else (shape[0], *(size for size in shape[1:] if size > 1))
+
+
+def _decoding(attrs: Any, kind: np.dtype[Any]) -> tuple[np.dtype[Any], Callable[..., Any]] | None:
+    """Return the type of a variable's numbers, and what makes these of stored ones; None where they are."""
+    there = {name: np.ravel(attrs[name]) for name in (*_CODES, *_PACKED) if name in attrs}
+    if not (there or "_Unsigned" in attrs) or kind.kind not in "iuf":
+        return None
+    codes = np.concatenate([there.get(name, np.empty(0)) for name in _CODES]).astype(np.float64)
+    codes = codes.astype(kind) if kind.kind == "f" else codes
+    factor, offset = (float(there.get(name, [usual])[0]) for name, usual in zip(_PACKED, (1, 0), strict=True))
+    packed, unsigned = any(name in there for name in _PACKED), None
+    if kind.kind == "i" and _text(attrs.get("_Unsigned", "")) == "true":  # as netCDF 3 has them
+        unsigned = np.dtype(f"u{kind.itemsize}")
+    decoded = np.dtype(np.float64) if packed else source.dtype_of_rows(kind)
+
+    def decode(block: Any, *_: Any) -> npt.NDArray[Any]:
+        signed = block if unsigned is None else block.astype(kind).view(unsigned)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = signed.astype(decoded) * factor + offset if packed else signed.astype(decoded)
+        return np.where(np.isin(block, codes), np.asarray(np.nan, decoded), values)
+
+    return decoded, decode
+
+
+def _decoded(rows: stored.StoredRows, attrs: Any, shape: tuple[int, ...]) -> stored.StoredRows:
+    """Return rows of a variable as its numbers, and as pictures where these are."""
+    decoded, shape = _decoding(attrs, rows.stored), _without_single(shape)
+    picture = shape[1:] if len(shape) == 3 else None
+    rows = rows if rows.picture_shape == picture else replace(rows, picture_shape=picture)
+    return rows.derived(f=decoded[1], stored=decoded[0], dtype=decoded[0]) if decoded else rows
 
 
 # ---- Annotated matrices of single-cell data: .h5ad files, as the anndata package lays them out
