@@ -80,6 +80,8 @@ class Input(NamedTuple):
         Whether files of pictures that are missing are an error; of a single file, damaged ones too.
     many : bool
         Whether several may be given, as a sequence.
+    needed : callable
+        Whether the values of options need rows that may be left out: then those of the fit are read.
     access : {"read", "change"}
         What happens to a gallery; one that may be changed or created is given as its path.
     """
@@ -93,6 +95,7 @@ class Input(NamedTuple):
     imputes: bool = False
     required: bool = False
     many: bool = False
+    needed: Callable[[Mapping[str, Any]], bool] = lambda _: False
     access: Literal["read", "change"] = "read"
 
 

@@ -467,7 +467,9 @@ def metadata_data(description: Any, X: Any = None) -> Data:
     v, components = len(names), ["all, weighted", *description.components[:SHOWN]]
     k = len(components)
     every = counted(len(description.explained_variance), "component")
-    sentence = "Shares of variance (r2, eta squared of categories). * marks an adjusted p below 0.05. First: "
+    sentence = (
+        "Shares of variance in % (r2, eta squared of categories). * marks an adjusted p below 0.05. First: "
+    )
     notes = [f"{sentence}{every} weighted by their variances."]
     if v < len(description.variables):
         notes.append(f"The {v} of {len(description.variables):,} columns that explain most.")
@@ -515,15 +517,17 @@ def metadata(data: Data, ax: Any, **imshow: Any) -> Any:
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['all, weighted', 'PC1', 'PC2']
     """
-    look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1} | imshow
+    look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 100} | imshow
     names, components, r2, p, _ = data.columns.values()
     components = list(dict.fromkeys(components))
-    values, p = (array.reshape(-1, len(components)) for array in (r2, p))
-    ax = heat_map(ax, values, names[:: len(components)], components, "r2", **look)
-    room = 0.36 * style.width_mm() / len(components)
+    values, p = (array.reshape(-1, len(components)) for array in (100 * r2, p))
+    names = names[:: len(components)]
+    ax = heat_map(ax, values, names, components, "%", **look)
+    # In typographic points, for three letters in a cell.
+    room = 1.5 * (style.width_mm() - width_of(names, "ytick.labelsize") - 16) / len(components)
     for (i, j), value in np.ndenumerate(values):
         star = "*" if p[i, j] < LEVEL else ""
         # On cells that are light in either theme of a page.
-        look = {"color": "#fdfdfd" if value > 0.6 else "#222222", "ha": "center", "va": "center"}
-        ax.text(j, i, f"{value:.2f}{star}", fontsize=min(style.size("ytick.labelsize"), room), **look)
+        look = {"color": "#fdfdfd" if value > 60 else "#222222", "ha": "center", "va": "center"}
+        ax.text(j, i, f"{value:.0f}{star}", fontsize=min(style.size("ytick.labelsize"), room), **look)
     return ax

@@ -248,7 +248,7 @@ class _Explained:
         rows = [(names[j], *map(number, means[j]), f"{100 * found.r2[j]:.0f} %") for j in order]
         many = f"{differ.sum():,} of {counted(len(names), 'column')}"
         differing = f"The means of {groups} differ by more than chance in {many}"
-        yield f"{differing}. Most, of the values as analysed, in:"
+        yield f"{differing}. The largest differences, with means of the values as analysed:"
         heads = ("column", *(shortened(kind, facts.NAME) for kind in kinds), "variance between groups")
         yield self._of_columns(heads, rows)
 

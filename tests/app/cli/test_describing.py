@@ -89,6 +89,6 @@ def test_refusals(samples, gramian):
             "distinct values, but there are 8 markers",
             "plot m.gramian flowers.csv --style length --hue species",
         ),
-        ("needs DATA", "plot m.gramian metadata"),
+        ("needs another model or DATA. Available: scores,", "plot m.gramian metadata bare.csv"),
     ):
         gramian.refuses(arguments, 2, words)

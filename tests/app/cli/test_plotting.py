@@ -83,7 +83,7 @@ def test_other_models_have_other_figures(folder, gramian):
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model, gramian):
     for words, arguments in (
-        ("figures='scores' needs DATA. Available: scree,", "scores"),
+        ("figures='contours' needs another model or DATA. Available: scores,", "contours"),
         ("figures='components' needs another model or DATA", "components flowers.csv"),
         ("figures='pie' is not known", "pie"),
         ("format='jpg' is not known", "--format jpg"),
@@ -96,3 +96,18 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model
     ):
         gramian.refuses(f"plot m.gramian {arguments}", 2, words)
         assert not Path("figures").exists()
+
+
+def test_a_figure_of_rows_is_of_the_table_of_the_fit_while_it_is_there_as_it_was(flower_model, gramian):
+    ran = gramian.works("plot m.gramian scores --hue species -o a.svg")
+    assert "the table is that of the fit: flowers.csv, unchanged since then" in ran.err
+    gramian.works("plot m.gramian scores flowers.csv --hue species -o b.svg")
+    assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
+    with open("flowers.csv", "a") as file:
+        file.write(Path("flowers.csv").read_text().splitlines()[-1] + "\n")
+    gramian.refuses(
+        "plot m.gramian scree,scores -o c", 1, "has changed since the fit. Name it after the model"
+    )
+    os.remove("flowers.csv")
+    gramian.refuses("plot m.gramian scores -o c.svg", 2, "flowers.csv, which is not there. Add the file")
+    gramian.works("plot m.gramian scree -o c.svg")

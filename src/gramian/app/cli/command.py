@@ -244,7 +244,8 @@ class Call:
             return self.fitted
         if kind == "gallery":
             return inputs.open_gallery(name, model, param.about.access)
-        if name is None and kind == "data" and param.positional and param.required:
+        needed = kind == "data" and param.positional and (param.required or param.about.needed(values))
+        if name is None and needed:
             name = inputs.table_of_fit(self.given["model"], model)
             self.files.append(name)
         if name is None:
@@ -270,7 +271,7 @@ class Call:
         self.verb.require_label({"label", "labels_from"} & options.keys() != set())
         if model is not None:
             name, options = inputs.recalled(model, name, options)
-            of_fit = param.required and param.name not in self.given
+            of_fit = param.name not in self.given
             options = inputs.own_options(model) | options if of_fit else options
             channels = {option: self.values[option] for option in CHANNELS if option in self.values}
             table = inputs.read_new_data(name, options, model, limit, meta, channels)

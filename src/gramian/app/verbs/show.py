@@ -28,11 +28,15 @@ NAMES = verb.Option(
 LOOKS = ("components", "hue", "style")  # options of figures
 
 
+def _show_rows(values: Mapping[str, Any]) -> bool:
+    return any(BY_NAME[name].data for name in (values.get("figures") or "").split(",") if name)
+
+
 @verb.about(doing="drawing", shell_only=True)
 def plot(
     model: verb.WholeModel,
     figures: Annotated[str | None, NAMES] = None,
-    data: Annotated[Any, verb.DATA] = None,
+    data: Annotated[Any, verb.DATA._replace(needed=_show_rows)] = None,
     *,
     meta: verb.Meta = None,
     components: str | None = None,
@@ -49,7 +53,8 @@ def plot(
     Parameters
     ----------
     data
-        Rows to draw, read as by transform; without them figures that need none are drawn.
+        Rows to draw, read as by transform. Without them a figure that you name is drawn of the table of the
+        fit, and otherwise all that need no rows.
     components : A,B,.., default: 1,2, of loadings 1,2,3
         Components on the two axes, such as 1,3; for whitening two columns by their numbers; for loadings one
         or several.
@@ -86,8 +91,7 @@ def plot(
     for name in names:
         if name not in possible:
             available_ones = f"Available: {', '.join(possible)}."
-            needed = "DATA" if BY_NAME[name].data and table is None else "another model or DATA"
-            raise ParameterError("figures", name, f"needs {needed}", available_ones)
+            raise ParameterError("figures", name, "needs another model or DATA", available_ones)
     for option in LOOKS:
         takers = [name for name, figure in possible.items() if option in figure.options]
         if option in look and not {*takers} & {*names}:
