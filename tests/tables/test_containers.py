@@ -1,5 +1,6 @@
 """Scientists' files that are read block by block: HDF5 and .h5ad in chunks, sparse matrices."""
 
+import io
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -298,6 +299,8 @@ def test_a_field_in_netcdf_is_decoded_and_named_by_its_times(tmp_path, kind, lim
     assert [*table.axes] == ["lat", "lon"]
     assert table.row_names[:3] == ("1990-01-01", "1990-01-31", "1990-03-02")
     assert "6 cells have no value at any time" in table.notes[1]
+    uploaded = scan(io.BytesIO(path.read_bytes())).read()
+    np.testing.assert_array_equal(uploaded.values, expected)
     some = scan(path, rows="5:20").open(limit)
     np.testing.assert_array_equal(some.values[:].reshape(15, 7, 12), expected[5:20])
     model, memory = PCA(2).fit(scan(path)), PCA(2).fit(expected)

@@ -73,8 +73,8 @@ def times_since(values: npt.NDArray[Any], units: str, calendar: str) -> tuple[st
     if not found or int(found[2]) < GREGORIAN or calendar.lower() not in CALENDARS or not most < FARTHEST:
         return None
     try:
-        year, month, day, *clock = (int(part or 0) for part in found.groups()[1:])
-        begin = datetime(year, month, day, *clock)
+        year, month, day, hour, minute = (int(part or 0) for part in found.groups()[1:])
+        begin = datetime(year, month, day, hour, minute)
     except ValueError:
         return None
     times = np.datetime64(begin) + np.rint(seconds).astype("m8[s]")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -186,14 +188,14 @@ class _Variable(NamedTuple):
         place = data.ctypes.data - whole.ctypes.data, (*data.strides, 0)[0]
         return cls(data.shape, data.dtype, attrs, variable.dimensions, *place)
 
-    def rows(self, path: Path, name: str, limit: int = 0) -> stored.StoredRows:
-        rows = stored.FileRows.of(path, name, self.shape, self.dtype, self.offset, pitch=self.pitch)
+    def rows(self, file: stored.OpenFile, name: str, limit: int = 0) -> stored.StoredRows:
+        rows = stored.FileRows.of(file, name, self.shape, self.dtype, self.offset, pitch=self.pitch)
         return _decoded(rows, self.attrs, self.shape)
 
-    def header(self, path: Path, name: str) -> source.Header:
+    def header(self, file: stored.OpenFile, name: str) -> source.Header:
         shape, decoded = _without_single(self.shape), _decoding(self.attrs, self.dtype)
         kind = decoded[0] if decoded else self.dtype.newbyteorder("=")
-        return source.Header(shape, kind, lambda: self.rows(path, name)[:].reshape(shape))
+        return source.Header(shape, kind, lambda: self.rows(file, name)[:].reshape(shape))
 
 
 def open_netcdf(opened: source.Opened, key: str | None) -> source.ArraySource:
@@ -204,22 +206,25 @@ def open_netcdf(opened: source.Opened, key: str | None) -> source.ArraySource:
     FileError, DataError, MissingExtraError
         As :func:`open_hdf5`.
     """
-    kind, path, name = opened.file.read(4), opened.path, opened.name
+    kind, name = opened.file.read(4), opened.name
     if not kind.startswith(b"CDF"):
         return open_hdf5(opened, key)
-    if path is None or kind[3:] not in (b"\1", b"\2"):
-        what = "in a stream" if path is None else "of version CDF-5"
-        hint = "Save it to a file." if path is None else "Write it as netCDF 4: nccopy -k nc4 OLD NEW."
-        raise FileError(f"{name} is a classic netCDF file {what}, which is not supported.", hint)
+    if kind[3:] not in (b"\1", b"\2"):
+        why = f"{name} is a classic netCDF file of version CDF-5, which is not supported."
+        raise FileError(why, "Write it as netCDF 4: nccopy -k nc4 OLD NEW.")
     from scipy.io import netcdf_file
 
-    with netcdf_file(path, mmap=True) as file:  # of the map only the places are kept
-        arrays = {member: _Variable.of(variable) for member, variable in file.variables.items()}
-    headers = {member: variable.header(path, name) for member, variable in arrays.items()}
+    with tempfile.TemporaryFile() as copy:  # of a stream
+        copy.write(opened.content() if opened.path is None else b"")
+        copy.seek(0)  # which writes it too
+        file = stored.OpenFile(opened.path or os.dup(copy.fileno()))
+    with netcdf_file(os.fdopen(os.dup(file.number), "rb"), mmap=True) as mapped:  # only for the places
+        arrays = {member: _Variable.of(variable) for member, variable in mapped.variables.items()}
+    headers = {member: variable.header(file, name) for member, variable in arrays.items()}
     key, header, notes = source.pick_array(_no_bounds(arrays), headers.__getitem__, key, name, opened.use)
     dims = {dim: headers.get(dim) for dim in arrays[key].dimensions}
     first = arrays.get(next(iter(dims), ""), arrays[key])
-    more = {"lazy": partial(arrays[key].rows, path, name)} | _grid(header.shape, dims, first.attrs)
+    more = {"lazy": partial(arrays[key].rows, file, name)} | _grid(header.shape, dims, first.attrs)
     return source.ArraySource.of(header, name, notes, **more)
 
 
