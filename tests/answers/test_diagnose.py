@@ -382,6 +382,7 @@ def test_labels_that_coincide_are_confounded():
     nearly = {"group": group, "day": np.r_[same["day"][:-3], [1, None, 1]]}
     assert "confounded" in gramian.diagnose(model, X, nearly).codes
     crossed = {"group": group, "day": np.tile([1, 2, 3], 30), "person": np.arange(90)}
+    crossed["rare"] = np.arange(90) == 7  # most rows are False, whatever their group
     assert "confounded" not in gramian.diagnose(model, X, pd.DataFrame(crossed)).codes
 
 

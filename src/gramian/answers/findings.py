@@ -48,7 +48,7 @@ FOLLOWS = 0.9  # correlation of a component with a column of identifiers, or wit
 # size: deviation of the correlations with PC1 over their mean, and its least share
 EVEN, SIZE_SHARE = 0.35, 0.3
 COUNTED, FEW_DEPTHS = 100, 6  # largest whole number, and rows, from which sums of counts are looked at
-COINCIDE = 0.95  # share of the rows in which labels agree
+COINCIDE, UNNAMED = 0.95, 0.1  # share of rows in which labels agree; of those outside the largest group, not
 NO_MEASURES = ("identifier", "counter", "time", "code", "place", "weight")
 FEWEST_THINGS = 4  # in a matrix that is symmetric by no coincidence
 LEAVE_OUT = "Leave the column out."
@@ -482,7 +482,9 @@ def _agreement(x: IntArray, y: IntArray) -> float:
         return 0.0
     table = np.zeros((x.max() + 1, y.max() + 1))
     np.add.at(table, (x, y), 1)
-    return float(max(table.max(axis=0).sum(), table.max(axis=1).sum()) / n)
+    right = [(some.max(axis=0).sum(), some.sum(axis=1).max()) for some in (table, table.T)]
+    # Most rows of one group are named right by chance: the others must be, too.
+    return max(float(named / n) * (n - named <= UNNAMED * (n - largest)) for named, largest in right)
 
 
 def _groups(labels: Any) -> IntArray:
