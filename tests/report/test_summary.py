@@ -29,7 +29,7 @@ def test_the_page_tells_everything():
     text = page(gramian.PCA(11, scale="unit", random_state=0).fit(X))
     for part in (
         "# PCA of ``a`b.csv``",
-        "\n- 40 rows cannot tell PC1",
+        "\n- 40 rows cannot tell neighbours among PC1",
         "\n- The eigenvalues are accurate to",
         "SHA-256: `abab",
         "Rows 5 to 44 of the source",

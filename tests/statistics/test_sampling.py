@@ -91,6 +91,8 @@ def test_errors_and_separations_are_those_of_all_components_and_named():
         mixed = "another sample may mix them, so read them together (only their span is determined)."
         expected = f"60 rows cannot tell {said} apart: {mixed}"
         assert PCA(k).fit(CLOSE).sampling_.brief == expected
+    chain = Sampling(*[np.array([9.0, 7.5, 6.0])] * 4, (range(3),), None, 60, 60.0)
+    assert chain.brief.startswith("60 rows cannot tell neighbours among PC1 to PC3 apart: ")
     apart = RNG.standard_normal((60, 3)) * [9, 3, 1]
     assert PCA(2).fit(apart).sampling_.brief == (
         "60 rows are enough to tell PC1, PC2 and the first component left out apart."

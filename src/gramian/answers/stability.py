@@ -23,7 +23,7 @@ from gramian.errors import DataError, InputTypeError
 from gramian.models.inputs import generators
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.components import column_names, component_names
-from gramian.statistics.sampling import POWERS, grouped, named_group, reaches, separable
+from gramian.statistics.sampling import POWERS, grouped, mixed_group, named_group, reaches, separable
 from gramian.tables.rows import Rows
 
 TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction
@@ -135,9 +135,10 @@ class Stability(Tabulated):
             following = group.stop == k and self.next_separated is False
             if len(group) > 1 or following:
                 together.update(group)
+                which = mixed_group(group, following)
                 lines.append(
-                    f"{named_group(group, following)} cannot be told apart by {self.n_samples:,} rows, so "
-                    "that their loadings have no intervals."
+                    f"{which[0].upper()}{which[1:]} cannot be told apart by {self.n_samples:,} rows, so that "
+                    "their loadings have no intervals."
                 )
         names = component_names(k)
         for j in sorted(set(np.flatnonzero(self.turned >= TURNED).tolist()) - together):

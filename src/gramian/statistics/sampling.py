@@ -85,7 +85,7 @@ class Sampling(Tabulated):
         if not groups:
             named = named_group(range(k), bool(self.next_separated))
             return f"{rows} are enough to tell {named} apart."
-        shown = [named_group(group, group.stop == k and self.next_separated is False) for group in groups]
+        shown = [mixed_group(group, group.stop == k and self.next_separated is False) for group in groups]
         more = len(shown) - NAMED
         shown[NAMED:] = [counted(more, "more group")] if more > 0 else []
         read = "each group" if len(shown) > 1 else "them"
@@ -280,6 +280,11 @@ def _of_divisors(
     left = np.maximum(columns - values @ P**2, 0.0)
     squares = values**2 @ P**2 + left * (rest / (left.sum() or 1.0))
     return power**2 * off - 2 * power * values * (shares * P**2).sum(axis=1), shares @ squares
+
+
+def mixed_group(group: range, following: bool) -> str:
+    """Name components that are not separated; of more than two, that is said of neighbours only."""
+    return "neighbours among " * (len(group) + following > 2) + named_group(group, following)
 
 
 def named_group(group: range, following: bool) -> str:
