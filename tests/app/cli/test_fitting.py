@@ -401,7 +401,10 @@ def test_a_fit_says_what_was_used_and_which_columns_load(folder, gramian):
     ran = gramian("fit t.csv --label kind --scale unit --as-is")
     used, loaded, rest = ran.out.split("\n\n")
     answer, _, *others = used.splitlines()
-    assert answer == "The groups of `kind` are not told apart by the first components."
+    assert answer == (
+        "The groups of `kind` are not told apart by the first components. "
+        "PC1 (99.39 % of the variance) rises with `a` and falls with `b`."
+    )
     assert others == [
         "Columns: 'a', 'b', 'flat'",
         "Read: 'kind' was used as labels",

@@ -211,7 +211,8 @@ def fit(
     answer = headline(made, table, scores, diagnosis)
     loaded = (name for columns in facts.loaded_columns(made, DESCRIBED) for name, _ in columns)
     used = [*sentences.used_lines(made, table), *(f"  {line}" for line in table.described(loaded))]
-    lines = [*answer.sentences[:1], facts.in_brief(made), *used, ""]
+    untold = answer.kind == "groups" and not getattr(answer.evidence, "group", ())  # of no column so far
+    lines = [" ".join(answer.sentences[: 1 + untold]), facts.in_brief(made), *used, ""]
     kinds, prepared = (loadings or "unit", format or "csv"), (diagnosis, answer if data.in_memory else None)
     return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),
