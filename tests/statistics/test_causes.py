@@ -50,3 +50,8 @@ def test_several_causes_and_rows_are_named_once_or_not():
     row[[11, 12]] = row[[12, 11]]
     [cause] = causes_of(row, OTHERS, NAMES, NUMBERS)
     assert (cause.kind, cause.column) == ("swapped", "x11")
+
+
+def test_a_column_that_is_mostly_zero_has_no_logarithms_and_no_warning():
+    others = np.column_stack([OTHERS, np.arange(len(OTHERS)) % 9 == 0])
+    assert causes_of(np.append(ROW, 0.0), others, [*NAMES, "rare"], NUMBERS) == []

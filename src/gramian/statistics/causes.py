@@ -67,9 +67,8 @@ def robust_distances(row: FloatArray, others: FloatArray) -> FloatArray:
     Of columns without values below 0 or equal to it the smaller one of that and the same of the logarithms.
     """
     distances = _distances(row, others)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        positive = (np.nanmin(others, axis=0) > 0) & (row > 0)
-        of_logs = _distances(np.log(np.abs(row)), np.log(np.abs(others)))
+    positive = (np.nanmin(others, axis=0) > 0) & (row > 0)
+    of_logs = _distances(*(np.log(np.where(positive, some, 1.0)) for some in (row, others)))
     return np.asarray(np.where(positive, np.fmin(distances, of_logs), distances))
 
 
