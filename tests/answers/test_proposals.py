@@ -401,6 +401,18 @@ def test_answers_and_flags_share_no_scale_with_what_goes_beyond():
     assert max(alarms.values()) <= 2, alarms
 
 
+def test_indicators_beside_amounts_are_no_counts():
+    rng = np.random.default_rng(0)
+    credit = pd.DataFrame(rng.random((300, 40)) < 0.2).astype(int).add_prefix("purpose")
+    credit.insert(0, "amount", rng.lognormal(7, 1, 300).astype(int) + 250)
+    credit.insert(1, "age", rng.integers(19, 75, 300))
+    assert "transform" not in gramian.propose(credit).reading
+    assert "transform" not in gramian.propose(credit[["amount"]]).reading
+    rng = np.random.default_rng(0)
+    cells = rng.poisson(rng.lognormal(-2, 2.5, 60), (300, 60))  # a third of the genes are 0 or 1
+    assert gramian.propose(pd.DataFrame(cells)).reading.get("transform") in ("log1p", "logcpm")
+
+
 def test_a_kernel_has_the_same_units():
     wine = datasets.load_wine(as_frame=True).data
     assert gramian.propose(wine, "kernel-pca").parameters == {
@@ -790,6 +802,10 @@ def test_answers_in_words_are_proposed_with_their_order_and_one_column_is_said()
     found = seen("\n".join(["colour,mass", *texts]))
     assert found.alone == "mass"
     assert str(found).splitlines()[-1] == 'Only "mass" is left to analyse.'
+    factors = seen("\n".join(["colour,sex,size,mass", *(f"{one[0]},{one[2]},{one}" for one in texts)]))
+    assert factors.question() == (
+        'Only "mass" is left to analyse. Code text as 0 and 1, or use multiple correspondence analysis.'
+    )
 
 
 def test_a_column_beside_a_spectrum_leaves_and_the_spectrum_is_not_scaled():

@@ -556,6 +556,8 @@ def test_quality_controls_are_left_out_by_the_fewest_names():
     found = propose(scan(io.BytesIO("\n".join(["sample,class,a,b", *lines]).encode())))
     assert found.reading["exclude"] == ["class=qc"]
     assert (found[0].why, found.reading["label"]) == ('"qc" is named as a quality control', "class")
+    people = "".join(f"{['QC', 'ON', 'BC', 'AB'][i % 4]},{i * i % 17}.2,{i * 3 % 7}.1\n" for i in range(20))
+    assert "exclude" not in propose(scan(io.BytesIO(f"province,a,b\n{people}".encode()))).reading
 
 
 def test_lines_below_the_header_and_repeated_headers_are_no_rows():

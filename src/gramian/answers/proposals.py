@@ -131,13 +131,11 @@ class Proposals(Members[Proposal]):
     def reading(self) -> dict[str, Any]:
         """Options of :func:`gramian.scan`."""
         result: dict[str, Any] = {}
-        for proposal in self.items:
-            if proposal.option == "drop":
-                result.setdefault("drop", []).append(proposal.value)
-            elif proposal.option in KNOWN:
-                result[proposal.option] = (
-                    one_name(proposal.value) if proposal.option == "label" else proposal.value
-                )
+        for option, value in ((one.option, one.value) for one in self.items if one.option in KNOWN):
+            if option == "drop":
+                result.setdefault("drop", []).append(value)
+            else:
+                result[option] = one_name(value) if option == "label" else value
         return result
 
     @property
@@ -188,15 +186,16 @@ class Proposals(Members[Proposal]):
         """Return a line each; columns that are left out for one kind of reason share a line."""
         kinds: dict[Any, list[Proposal]] = {}
         for at, proposal in enumerate(self.items):
-            kinds.setdefault(proposal.evidence["reason"] if proposal.option == "drop" else at, []).append(
-                proposal
-            )
+            kind = proposal.evidence["reason"] if proposal.option == "drop" else at
+            kinds.setdefault(kind, []).append(proposal)
         return [_together(kind, some) for kind, some in kinds.items()]
 
     def question(self) -> str:
         """Return which columns may be no measures, or that one is left, in one line; else ""."""
         if self.alone:
-            return f'Only "{self.alone}" is left to analyse.'
+            texts = sum(one.evidence.get("reason") == "text" for one in self)
+            instead = "Code text as 0 and 1, or use multiple correspondence analysis." if texts > 1 else ""
+            return f'Only "{self.alone}" is left to analyse. {instead}'.rstrip()
         names = first_few(self.doubtful, lambda role: f'"{role.name}" ({role.otherwise}?)', most=MOST_SHOWN)
         return f"Kept, but look at {names}." if names else ""
 
@@ -380,10 +379,9 @@ class _Table:
         if self.wanted is None:
             self.alone = left[0].name if len(left) == 1 < self.seen.width else ""
             kept = [self.roles[candidate.name] for candidate in left if not self.alone]
-            kept = [
-                replace(role, otherwise=role.role) if role.name in self.no_measure else role for role in kept
-            ]
-            self.doubtful = tuple(role for role in kept if role.otherwise)
+            doubts = [role.role if role.name in self.no_measure else role.otherwise for role in kept]
+            doubted = zip(kept, doubts, strict=True)
+            self.doubtful = tuple(replace(role, otherwise=doubt) for role, doubt in doubted if doubt)
         if not left:
             yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
@@ -418,10 +416,8 @@ class _Table:
         """Return the columns to leave out, those that stay, and evidence that these are parts of a whole."""
         candidates = [column for column in self.free if column.name not in used]
         drops = [] if self.wanted is not None else list(self._drops(candidates))
-        numbers = [
-            candidate for candidate in candidates if candidate.sample is not None and candidate.distinct
-        ]
-        numbers = [candidate for candidate in numbers if self.wanted is None or candidate.name in self.wanted]
+        numbers = [one for one in candidates if one.sample is not None and one.distinct]
+        numbers = [one for one in numbers if self.wanted is None or one.name in self.wanted]
         reasons = {drop.value: drop.evidence["reason"] for drop in drops}
         left = [candidate for candidate in numbers if candidate.name not in reasons]
         # Text cannot stay; numbers do where nothing else would be left, last those that name rows.
@@ -539,10 +535,8 @@ class _Table:
                 such = "" if is_number(odd) else f', such as "{odd}"'
                 kind, why = "text", f"holds text among numbers{such}" if odd else "holds text"
             elif self.block and column.name not in self.block:
-                kind, why = (
-                    "other column",
-                    f"is none of {len(self.block)} columns such as {_quoted(self.block[:1])}",
-                )
+                kind = "other column"
+                why = f"is none of {len(self.block)} columns such as {_quoted(self.block[:1])}"
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 kind = "" if column.name in determined else "holes"
                 why = f"has no value in {percent(share)} of the rows"
@@ -597,22 +591,17 @@ class _Table:
             return None, None
         values = np.array(deviations, dtype=np.float64)
         names = {self._called(column): column.name for column in used}
+        called, given = [*names], [column.unit for column in used]
         sample, why, evidence = _sample(used), "", dict[str, Any]()
         if not counts:
-            why, evidence = units.unit_difference(
-                list(names), values, sample, [column.unit for column in used]
-            )
+            why, evidence = units.unit_difference(called, values, sample, given)
         ratio = float(values.max() / (values.min() or 1.0))
-        if (
-            not why
-            and ratio >= units.THRICE
-            and self.seen.named
-            and units.different_quantities(list(names), sample)
-        ):
+        threefold = ratio >= units.THRICE and self.seen.named
+        if not why and threefold and units.different_quantities(called, sample):
             why = f"deviations of columns differ {ratio:,.0f}-fold, and nothing says that they share a unit"
             evidence = {"columns": [], "ratio of deviations": ratio}
         if not why and values.all() and (beyond := units.beyond_answers(sample))[1]:
-            called, first = [*names], beyond[0]
+            first = beyond[0]
             evidence = {"columns": [called[j] for j in beyond[1]], "ratio of deviations": ratio}
             go = "goes" if len(beyond[1]) == 1 else "go"
             why = f"{first_few(evidence['columns'], str)} {go} beyond the answers of {called[first]}"
@@ -816,9 +805,11 @@ def _determined(columns: Sequence[Column], others: Sequence[Column]) -> set[str]
 def _are_counts(columns: Sequence[Column]) -> bool:
     """Return whether all columns are whole, not negative, and most of them skewed without an upper end."""
     varying = [column for column in columns if column.distinct > 1]
-    if not varying or not all(
-        column.whole and column.low is not None and column.low >= 0 for column in varying
-    ):
+    if len(varying) < 2 or not all(column.whole and (column.low or 0.0) >= 0 for column in varying):
+        return False
+    flags = [column.distinct == 2 and column.low == 0 and column.high == 1 for column in varying]
+    others = [column.low == 0 for column, flag in zip(varying, flags, strict=True) if not flag]
+    if any(flags) and 2 * sum(others) < len(others):  # where few counts are ever above 1, others are ever 0
         return False
     sample = _sample(varying)
     sample = sample[:, np.nanmin(sample, axis=0) < np.nanmax(sample, axis=0)]  # of some rows, or finite

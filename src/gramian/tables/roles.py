@@ -322,7 +322,7 @@ def _role(
 
 def _kind(f: Mapping[str, float], learned: Kind) -> Kind:
     """Return what a column is that is no measure: by exact evidence, else as learned from others."""
-    if EVIDENCE["exact"][0](f["exact"]) and (learned in ("code", "weight") or not f["whole"]):
+    if EVIDENCE["exact"][0](f["exact"]) and (learned in ("code", "weight", "identifier") or not f["whole"]):
         return "total"
     if f["year"] and learned in ("code", "time"):
         return "time"

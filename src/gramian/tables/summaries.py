@@ -23,6 +23,7 @@ NAMED = (
 LIKELY = r"all|overall|world|global|combined|ensemble"
 BESIDE = r"n|count|min(?:imum)?|max(?:imum)?|median|s\.?d\.?|std\.?(?: ?dev\.?(?:iation)?)?"
 CONTROL = r"(?:pool(?:ed)?)?[ _-]?qc[ _-]?\d*|(?:(?:solvent|method|reagent)[ _-])?blank[ _-]?\d*|ntc[ _-]?\d*"
+PROVINCES = {"AB", "BC", "MB", "NB", "NL", "NS", "ON", "PE", "SK"}  # beside which QC is Quebec
 ANY = rf"(?i)^\s*(?:{NAMED}|{LIKELY}|{BESIDE}|{CONTROL})\s*$"
 MOST, MOST_ROWS, MOST_COLUMNS = 20, 100_000, 100  # names of such rows; what is added up
 # Shares by which rounded sums miss, where few columns say so, and of columns: percentages do not add up.
@@ -66,7 +67,7 @@ def odd_rows(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str, st
     for (at, text), rows in sorted(named.items(), key=lambda item: -len(item[1])):  # few names of many rows
         why, summed = "", [_sum_of(X, row, cases) for row in rows if not _is(text, BESIDE)]
         end = len(rows) == 1 and len(cases) > 0 and not cases[0] < rows[0] < cases[-1]
-        if _is(text, CONTROL) and controls > 1:
+        if _is(text, CONTROL) and controls > 1 and not (text == "QC" and _has_provinces(arrays[at])):
             why = "is named as a quality control"
         elif summed and all(summed):
             why = summed[0]
@@ -76,6 +77,10 @@ def odd_rows(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str, st
             result.append((names[at], text, why))
             covered.update(rows)
     return tuple(result)
+
+
+def _has_provinces(column: Any) -> bool:
+    return len(PROVINCES.intersection(column.to_pylist())) > 1
 
 
 def _is(text: str, pattern: str) -> bool:
