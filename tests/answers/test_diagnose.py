@@ -104,6 +104,8 @@ def test_independent_columns_have_no_signal():
             np.linalg.eigvalsh(np.corrcoef(X[:, X.std(axis=0) > 0].T))[-1], rel=1e-9
         )
     assert "no-signal" not in codes(PCA(2), factors(60, 5))
+    pairs = rng.standard_normal((40, 10)) + np.repeat(1.1 * rng.standard_normal((40, 5)), 2, axis=1)
+    assert "no-signal" not in codes(PCA(2), pairs)  # along no single direction
 
 
 def test_a_signal_that_only_all_rows_show_is_a_signal():
@@ -235,6 +237,9 @@ def test_notes_name_what_they_are_about():
     assert "row-order" not in codes(PCA(2), walk[rng.permutation(300)])
     body = rng.standard_normal((100, 1)) + 0.1 * rng.standard_normal((100, 6))
     assert "size" in codes(PCA(2), body)
+    for scale, remedy in ((None, "rows by their total"), ("unit", "or read the later components")):
+        found = gramian.diagnose(PCA(2, scale=scale).fit(body), body).findings
+        assert [remedy in one.remedy for one in found if one.code == "size"] == [True]
     assert {"ties"} <= codes(PCA(2), np.repeat(factors(30, 5), 5, axis=0))
     assert {"few-rows"} <= codes(PCA(3), factors(8, 20))
     holes = factors(120, 12)

@@ -226,11 +226,13 @@ def size(e: Evidence) -> Iterator[Finding]:
     first = as_float64(e.model.components_)[0][vary] / np.sqrt(variances[vary])
     even = first.std() < EVEN * abs(first.mean())
     if len(first) >= 3 and abs(np.sign(first).sum()) == len(first) and even:
-        divide = "divide rows by their total or mean; of logarithms, subtract the mean; for spectra, take SNV"
+        divide = "rows by their total or mean; of logarithms, subtract the mean; for spectra, take SNV"
+        if isinstance(e.model.scale, str):  # columns may have different units
+            divide = "the columns by one that measures it, or read the later components"
         yield Finding(
             *("size", "note"),
             "All columns rise together on PC1, and alike: it is overall level, or size.",
-            f"If level is of no interest, {divide}.",
+            f"If level is of no interest, divide {divide}.",
             {"share": float(e.shares[0])},
         )
 
@@ -268,18 +270,22 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
     least = _least_of_correlations(e) / _tracy_widom(e.n, e.d)[1] if e.model.center else 0.0
     if tame and least > CLEARLY:
         return
-    largest, (usual, limit) = _largest(Z), _tracy_widom(n, p)
+    (largest, together), (usual, limit) = _strengths(Z), _tracy_widom(n, p)
     # With heavy tails a single row may add its squared norm.
     if largest > (CLEARLY * limit if tame else 2 * limit + float((Z**2).sum(axis=1).max()) / n):
         return
     if not tame or largest > usual:
         rng = np.random.default_rng(0)
-        null = np.array([_largest(rng.permuted(Z, axis=0)) for _ in range(PERMUTATIONS)])
-        usual, limit = float(null.mean()), float(null.mean() + ABOVE_NULL * null.std())
+        null = np.array([_strengths(rng.permuted(Z, axis=0)) for _ in range(PERMUTATIONS)])
+        (usual, _), (limit, most) = null.mean(axis=0), null.mean(axis=0) + ABOVE_NULL * null.std(axis=0)
+        if together > most:  # columns correlate, if along no single direction
+            return
     if largest <= limit:
         # What few rows and columns do not show, all of them may.
         sampled = Z.size < e.standardised.size or not e.whole or len(e.columns) < e.d
-        if sampled and (least > 1.0 or _largest(e.standardised) > _tracy_widom(*e.standardised.shape)[1]):
+        if sampled and (
+            least > 1.0 or _strengths(e.standardised)[0] > _tracy_widom(*e.standardised.shape)[1]
+        ):
             return
         yield Finding(
             *("no-signal", "serious"),
@@ -298,10 +304,11 @@ def _least_of_correlations(e: Evidence) -> float:
     return float((as_float64(e.model.explained_variance_)[: e.k] / shares).max())
 
 
-def _largest(Z: FloatArray) -> float:
-    """Return the largest eigenvalue of the covariance of some rows."""
+def _strengths(Z: FloatArray) -> tuple[float, float]:
+    """Return the largest eigenvalue of the correlations of some rows, and the norm of all correlations."""
     Z = Z - Z.mean(axis=0)
-    return float(np.linalg.eigvalsh(Z @ Z.T if len(Z) < Z.shape[1] else Z.T @ Z)[-1]) / len(Z)
+    values = np.linalg.eigvalsh(Z @ Z.T if len(Z) < Z.shape[1] else Z.T @ Z) / len(Z)
+    return float(values[-1]), float(np.sqrt(max(0.0, values @ (values - 1))))
 
 
 def _tracy_widom(n: int, p: int) -> tuple[float, float]:
