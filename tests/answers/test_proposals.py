@@ -818,6 +818,9 @@ def test_a_column_beside_a_spectrum_leaves_and_the_spectrum_is_not_scaled():
     assert brief(found) == "drop=Brix"
     assert found[0].why == '"Brix" is none of the 60 columns along an axis'
     assert not gramian.propose(X)
+    unnamed = X.set_axis([f"X{j}" for j in range(1, 61)], axis=1)  # as R does
+    assert brief(gramian.propose(unnamed.assign(Brix=rng.normal(12, 2, 50).round(1)))) == "drop=Brix"
+    assert not gramian.propose(unnamed)
 
 
 def test_a_column_beside_answers_leaves_and_these_are_not_scaled():

@@ -371,10 +371,7 @@ class _Table:
         swapped = bool(self.swaps or self.reading.transpose)
         uses = list(self._uses(swapped))
         yield from uses
-        used = {
-            self.reading.id,
-            *(use.value for use in uses if use.option in ("id", "label")),
-        }
+        used = {self.reading.id, *(use.value for use in uses if use.option in ("id", "label"))}
         drops, left, whole = self._left_out(used, swapped)
         if self.wanted is None:
             self.alone = left[0].name if len(left) == 1 < self.seen.width else ""
@@ -551,11 +548,12 @@ class _Table:
     def _beside_a_block(self, numbers: Sequence[Column]) -> Iterator[Proposal]:
         """Yield the few columns beside many that are neighbours on an axis, or answers of one scale."""
         names = {column.name for column in numbers}
-        along, what = {name for name in names if is_number(name)}, "columns along an axis"
-        if (
-            len(along) < units.AXIS
-            or units.column_axis([column.name for column in numbers if column.name in along]) is None
-        ):
+        stems = ["" if is_number(column.name) else column.name.rstrip("0123456789") for column in numbers]
+        most = max(stems, key=Counter(stems).__getitem__, default="")
+        some = [column for column, stem in zip(numbers, stems, strict=True) if stem == most]
+        along, what = {column.name for column in some}, "columns along an axis"
+        axis = len(some) >= units.AXIS and units.column_axis([column.name for column in some]) is not None
+        if not axis and not (some and units.neighbours(_sample(some))):  # R names a spectrum X1, X2, ...
             along, what = _of_one_scale(numbers)
         if self.seen.named and 0 < len(names - along) <= min(MOST_ODD, len(along) - 1):
             for column in (column for column in numbers if column.name not in along):
@@ -564,9 +562,8 @@ class _Table:
 
     def _is_swapped(self) -> bool:
         """Return whether rows are genes, and columns samples."""
-        column = next(
-            (column for column in self.free if self.names_rows and column.name == self.names_rows.value), None
-        )
+        name = self.names_rows.value if self.names_rows else None
+        column = next((column for column in self.free if column.name == name), None)
         numbers = [column for column in self.free if column.sample is not None]
         numbers = [column for column in numbers if not self.block or column.name in self.block]
         if column is None or column.sample is not None or len(numbers) < 3:
@@ -712,10 +709,8 @@ def _sums(columns: Sequence[Column]) -> tuple[list[Proposal], dict[str, Any]]:
     for equation in units.sums(sample):
         about = "" if equation.exact else "about "
         if equation.total is not None and len(equation.parts) == len(columns):
-            return [], {
-                "sum": f"{about}{equation.total:.6g}",
-                "zeros": sum(each.low == 0 for each in columns),
-            }
+            zeros = sum(each.low == 0 for each in columns)
+            return [], {"sum": f"{about}{equation.total:.6g}", "zeros": zeros}
         at = max(equation.parts, key=lambda j: sizes[j]) if equation.column is None else equation.column
         rest = sorted({*equation.parts} - {at})
         if at in out or (out & {*rest} and (at in used or equation.total is not None)):
@@ -932,11 +927,7 @@ def _codes(columns: Sequence[Column], chosen: Collection[str]) -> dict[str, list
 
 def _have(code: str, columns: Iterable[Column]) -> list[str]:
     """Return the columns that have a number."""
-    return [
-        column.name
-        for column in columns
-        if column.sample is not None and (column.sample == float(code)).any()
-    ]
+    return [one.name for one in columns if one.sample is not None and (one.sample == float(code)).any()]
 
 
 def _quoted(names: Iterable[str]) -> str:
