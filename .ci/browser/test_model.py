@@ -45,7 +45,7 @@ def test_parts_findings_and_certificate_by_keyboard(arrive, sight):
     walk.upload("groups.csv", groups())
     walk.run()
     expect(page.locator("#findings")).to_contain_text(
-        "The groups of kind overlap (the nearest group is right for"
+        "The groups of kind overlap on the first components (the nearest group is right for"
     )
     tab_to(page, page.get_by_role("link", name="How it was computed"))
     page.keyboard.press("Enter")

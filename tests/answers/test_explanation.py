@@ -145,6 +145,12 @@ def test_values_after_a_transform_have_no_units_but_copies_stay(tmp_path):
     assert [cause.kind for cause in gramian.explain(logs, table, 9).causes] == ["copied row"]
 
 
+def test_columns_that_are_not_shown_are_counted():
+    for width, said in ((9, "\n1 further column contributes "), (10, "\n2 further columns contribute ")):
+        few = X.iloc[:, :width]
+        assert said in str(gramian.explain(gramian.PCA(2, scale="unit").fit(few), few, 69))
+
+
 def test_names_stay_on_the_line_of_the_answer():
     X = np.random.default_rng(0).normal(size=(30, 2))
     X[3] = 40

@@ -154,8 +154,10 @@ class Explanation(Tabulated):
         yield Grid(heads, lines, formats)
         if rest := len(self.columns) - count:
             left = float(self.contributions[count:].sum())
-            contribute = f" contribute {number(left)} together" if np.isfinite(left) else " are not shown"
-            yield f"{counted(rest, 'further column')}{contribute}."
+            contribute = f"contribute {number(left)} together" if np.isfinite(left) else "are not shown"
+            if rest == 1:
+                contribute = f"contributes {number(left)}" if np.isfinite(left) else "is not shown"
+            yield f"{counted(rest, 'further column')} {contribute}."
         yield from self.notes
 
     def table(self) -> dict[str, Any]:

@@ -130,23 +130,22 @@ def _groups(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis
         return None
     result = replace(result, whole=result.whole and len(some) == len(Z))
     groups = f"groups of {_name(title)}" if title else "groups"
+    which = "this component" if min(COMPONENTS, int(model.n_components_)) == 1 else "the first components"
     if result.component is not None and result.group:
         by = _by(model, result, texts, table, some)
         sentence = f"PC{result.component + 1} separates {_sides(result, groups)}{by}."
     elif result.p > UNTOLD:
-        which = "this component" if min(COMPONENTS, int(model.n_components_)) == 1 else "the first components"
         sentence = f"The {groups} are not told apart by {which}."
     elif result.p > CHANCE:
         return None
     else:
         shares = _rounded(result.right), _rounded(result.chance)
         rates = f"right for {shares[0]} of left-out rows, and for {shares[1]} by chance"
-        along = "" if result.component is None else f" along PC{result.component + 1}"
-        sentence = f"The {groups} overlap{along and f', least{along}'} (the nearest group is {rates})."
+        along = f" on {which}" if result.component is None else f", least along PC{result.component + 1}"
+        how = f"overlap{along} (the nearest group is {rates})"
         if result.least >= APART:
-            sentence = (
-                f"The {groups} are told apart by several components together: the nearest group is {rates}."
-            )
+            how = f"are told apart by several components together: the nearest group is {rates}"
+        sentence = f"The {groups} {how}."
     return Headline("groups", (sentence,), pair=result.pair, evidence=result)
 
 
