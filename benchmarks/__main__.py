@@ -17,6 +17,7 @@ import fields
 import growth
 import meaning
 import monitoring
+import peers_in_r
 import plans
 import scale
 import selection
@@ -39,6 +40,7 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "plans": plans.rows,
     "cluster": cluster.rows,
     "fields": fields.rows,
+    "r": peers_in_r.rows,
 }
 
 

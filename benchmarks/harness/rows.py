@@ -20,6 +20,10 @@ def unchanged(data: Any) -> Any:
     return data
 
 
+def always() -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Options:
     """What the command line asked for."""
@@ -58,6 +62,8 @@ class Contender:
         Bytes of address space beyond the data; where set, it runs in a process of its own only.
     requires : str
         Module without which the contender is left out.
+    available : callable
+        Whether what it needs beside modules of Python is here.
     """
 
     name: str
@@ -68,10 +74,11 @@ class Contender:
     slow: bool = False
     allowance: int | None = None
     requires: str = ""
+    available: Callable[[], bool] = always
 
     @property
     def installed(self) -> bool:
-        return not self.requires or find_spec(self.requires) is not None
+        return self.available() and (not self.requires or find_spec(self.requires) is not None)
 
 
 @dataclass

@@ -85,14 +85,14 @@ class Worker:
                 return Run(None, failure=self._last_words())
             if self._source is not None and self._source not in Path(self._imported).parents:
                 return Run(None, failure=f"gramian comes from {self._imported}, not from {self._source}")
-        before = _status(self._child.pid).get("VmRSS")
+        before = _together(self._child.pid, "VmRSS")
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write("go\n")
             self._child.stdin.flush()
         answer = self._child.stdout.readline()
         if not answer:
             return Run(None, failure=self._last_words())
-        peak = _status(self._child.pid).get("VmHWM")
+        peak = _together(self._child.pid, "VmHWM")
         growth = None if before is None or peak is None else max(peak - before, 0)
         return Run(growth=growth, **json.loads(answer))
 
@@ -106,6 +106,22 @@ def peak_growth(options: Options, row: str, contender: str) -> Run:
     """Run one contender of a row in a process of its own and watch its memory."""
     with Worker(options, row, contender) as worker:
         return worker.run()
+
+
+def _together(pid: int, field: str) -> int | None:
+    """A size of a process and of those that it started and that run; None where there is no /proc."""
+    sizes = [_status(other).get(field, 0) for other in (pid, *_started_by(pid))]
+    return sum(sizes) if sizes[0] else None
+
+
+def _started_by(pid: int) -> list[str]:
+    started = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it may end while we look
+            # PID (NAME) STATE PARENT ...
+            if int(path.read_text(encoding="utf-8").rpartition(")")[2].split()[1]) == pid:
+                started.append(path.parent.name)
+    return started
 
 
 def _status(pid: int | str) -> dict[str, int]:
