@@ -12,7 +12,9 @@ from typing import Any
 import growth
 import shapes
 
-SUMMARISED = ("everyday", "exact", "kernels", "meaning", "scale", "growth", "selection", "cluster", "fields")
+SUMMARISED = (
+    *("everyday", "exact", "kernels", "meaning", "scale", "growth", "selection", "cluster", "fields", "r"),
+)
 MOST_NAMES = 60  # characters of a contender's name
 GROWTH = (
     "Medians of the suite `growth`, with logarithmic axes: a straight line of slope p is growth with the "

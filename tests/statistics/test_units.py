@@ -1,14 +1,16 @@
 """Which tables have columns that dominate because of their unit: public ones, and published variances."""
 
 import csv
+import warnings
 
 import numpy as np
 import pytest
 from sklearn import datasets
 
 from gramian import PCA
-from gramian.statistics.findings import model_findings
-from gramian.statistics.units import column_axis, dominant_columns
+from gramian.statistics.components import column_variances
+from gramian.statistics.findings import model_findings, unit_findings
+from gramian.statistics.units import column_axis, dominant_columns, unit_difference
 
 # Standard deviations of bill length, bill depth, flipper length (mm) and mass (g) of 342 penguins.
 PENGUINS = {"bill_length_mm": 5.46, "bill_depth_mm": 1.97, "flipper_length_mm": 14.06, "body_mass_g": 801.95}
@@ -155,3 +157,18 @@ def test_columns_are_an_axis_by_one_unit_or_step():
     )
     for names in items:
         assert column_axis(names) is None, names
+
+
+@pytest.mark.parametrize("gap", [1.0, 4.0, 15.0, 60.0])
+def test_few_rows_of_many_columns_without_names_show_a_gap_as_all_comparisons_do(gap):
+    rng = np.random.default_rng(3)
+    found = 0
+    for few in (1, 3, 20, 40):
+        X = rng.standard_normal((5, 41)) * np.r_[np.full(few, gap), np.ones(41 - few)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = PCA(1).fit(X)
+        clause, _ = unit_difference([f"x{j}" for j in range(41)], np.sqrt(column_variances(model)))
+        found += bool(clause)
+        assert len(list(unit_findings(model))) == bool(clause)
+    assert found == {1.0: 0, 4.0: 0, 15.0: 1, 60.0: 3}[gap]

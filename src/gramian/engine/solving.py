@@ -139,7 +139,7 @@ def _order(costs: Costs, target: Target) -> Callable[[Ranked], tuple[bool, bool,
     def key(item: Ranked) -> tuple[bool, bool, float]:
         route, seconds = item.route, item.seconds
         whole = exacting and route.solver == "full"
-        product = few and route.direct and route.solver == "covariance" and route.form.double
+        product = few and route.direct and route.solver in ("covariance", "gram") and route.form.double
         saved = SAVED if product else 0.0
         return not (whole or product), not (route.direct and seconds < QUICK), seconds + saved
 
@@ -167,8 +167,8 @@ def require_memory(what: str, need: int, memory_limit: int, way_out: str, reside
 def small_first(costs: Costs, request: SolveRequest) -> Ranked | None:
     """Choose the route of a small problem by its shape, as :func:`ranked` would; None where costs decide.
 
-    The SVD takes small tables, and few components of one with many rows the covariance where it saves time; a
-    matrix that is quickly made and decomposed needs no iteration.
+    The SVD takes small tables, and the smaller matrix few components where it saves time; a matrix
+    that is quickly made and decomposed needs no iteration.
     """
     target = request.target
     if request.solver != "auto" or costs.substitute is not None:
@@ -185,7 +185,7 @@ def small_first(costs: Costs, request: SolveRequest) -> Ranked | None:
     if costs.dtype == np.float32 and not (costs.quick or exacting):
         return None
     svd = n * d * (2e-9 + RATE * min(n, d)) + DIRECT
-    if exacting and (svd < DIRECT + SAVED or d > n or not few):
+    if exacting and (svd < DIRECT + SAVED or not few):
         return Ranked(SvdRoute(), svd, ROOM)
     form = COVARIANCE if d <= n else GRAM
     product = costs.build(form)[0] + eigh_seconds(min(n, d), target) + costs.lift(form, target.count or n)

@@ -96,8 +96,10 @@ def unit_findings(model: Any) -> Iterator[Finding]:
     if not int(model.rank_) or has_one_unit(model):
         return
     variances, named = components.column_variances(model), components.names_of(model) is not None
-    # Most fits end here: names without units, and deviations without a gap.
-    if variances.max() < (components.UNITS_GAP if named else components.RATIO) ** 2 * variances.min():
+    # Most fits end here: names without units, and deviations without a gap, which is above half of them.
+    below = 0 if named else (len(variances) - 1) // 2
+    gap = components.UNITS_GAP if named else components.RATIO
+    if variances.max() < gap**2 * np.partition(variances, below)[below]:
         return
     from gramian.statistics.units import neighbours, unit_difference  # which most fits do not need
 
