@@ -303,10 +303,10 @@ def evenly(length: int, most: int) -> list[int]:
     >>> evenly(10, 4), evenly(3, 8)
     ([0, 3, 6, 9], [0, 1, 2])
     """
+    import numpy as np  # which the help of commands does without
+
     count = min(length, most)
-    if count <= 1:
-        return list(range(count))
-    return [round(i * (length - 1) / (count - 1)) for i in range(count)]
+    return np.rint(np.arange(count) * (length - 1) / max(count - 1, 1)).astype(int).tolist()  # type: ignore[no-any-return]
 
 
 def plain(value: Any) -> Any:
