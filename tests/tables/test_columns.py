@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from gramian import scan
 from gramian.errors import DataError
 from gramian.tables.columns import ColumnsInMemory, table_of_columns
 from gramian.tables.formats.parquet import ParquetSource
@@ -142,3 +143,46 @@ def read_parquet(file, name):
     source = ParquetSource([file], name)
     (batch,) = source.batches(None)
     return batch, source.names
+
+
+def test_columns_of_words_are_read_as_they_are_when_everything_is_tried(monkeypatch):
+    rng = np.random.default_rng(0)
+    cells = [
+        "a",
+        "B c",
+        "NA",
+        "",
+        "-",
+        "Inf",
+        "true",
+        "False",
+        "$",
+        "%",
+        "nan",
+        "<",
+        "May",
+        "1",
+        "2,5",
+        "<3",
+        "€4",
+        "1.1.2024",
+    ]
+    columns = [
+        rng.choice(rng.choice(cells, rng.integers(1, 5)), 12).tolist() for _ in range(400)
+    ]  # of few kinds each
+    lines = [",".join(f"c{at}" for at in range(400))]
+    lines += [",".join(f'"{column[row]}"' for column in columns) for row in range(12)]
+    data = "\n".join(lines).encode()
+
+    def read():
+        seen = scan(io.BytesIO(data)).preview()
+        return (
+            [(c.name, c.kind, c.missing, c.distinct, c.first) for c in seen.columns],
+            seen.marks,
+            seen.slips,
+        )
+
+    fast = read()
+    assert {kind for _, kind, *_ in fast[0]} >= {"text", "number", "constant"}
+    monkeypatch.setattr("gramian.tables.strings.words", lambda columns, na_values: set())
+    assert read() == fast

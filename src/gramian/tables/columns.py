@@ -283,6 +283,8 @@ class Columns:
         What commas separate.
     written : set of int
         Columns that are not read as plain numbers.
+    words : set of int
+        Those without any digit.
     """
 
     def __init__(
@@ -297,6 +299,7 @@ class Columns:
         self.below_limit, self.slips = reading.below_limit or "missing", reading.slips
         self.comma: str | None = None
         self.written: set[int] = set()
+        self.words: set[int] = set()
         self._signs: dict[int, str] = {}  # units of the columns that are read without such and other signs
         self._limits: dict[int, tuple[int, str]] = {}  # how many entries, and one of them
         # How many cells, one of them and its meaning.
@@ -355,7 +358,10 @@ class Columns:
         """Return the first rows as numbers where they are, with any commas and signs."""
         marks, result = self.source.na_values, strings.typed(fields, self.source.na_values)
         texts = [index for index, column in enumerate(result) if not is_number(column)]
-        bare = {index: strings.bare(fields[index], marks, later=False) for index in texts}
+        found = strings.words([fields[index] for index in texts], marks)
+        self.words = {texts[place] for place in found}
+        tried = [index for index in texts if index not in self.words]
+        bare = {index: strings.bare(fields[index], marks, later=False) for index in tried}
         signed = {index: some for index, some in bare.items() if some is not None}
         shown = [signed[at].fields if at in signed else field for at, field in enumerate(fields)]
         plain = [field for field, column in zip(fields, result, strict=True) if is_number(column)]
@@ -379,7 +385,10 @@ class Columns:
         plain = [index for index in fields if index not in self._signs and index not in signed]
         columns = strings.as_numbers([fields[index] for index in plain], marks, self.comma)
         result.update(zip(plain, columns, strict=True))
-        for index, texts in fields.items():
+        words = strings.words(list(fields.values()), marks)
+        for place, (index, texts) in enumerate(fields.items()):
+            if place in words:
+                continue
             if not is_number(result[index]):
                 result[index] = self._signed(index, texts, signed.get(index) or strings.bare(texts, marks))
             if self.slips and not is_number(result[index]):
@@ -423,7 +432,8 @@ class Columns:
     def _dated(self, index: int, column: Any) -> Any:
         """Return a column of dates as such, and other text without blanks."""
         column = strings.without_blanks(column)
-        found = strings.dates(column) if pa.types.is_string(column.type) else None
+        may_be = pa.types.is_string(column.type) and index not in self.words
+        found = strings.dates(column) if may_be else None
         if found is None:
             return column
         if found[1]:
@@ -874,7 +884,7 @@ def marks_of(
     Words that name the column, or stand in its first rows only, are of a header, which begins with the first.
     """
     result = {}
-    text = [index for index in text if is_text(columns.arrays[index])]
+    text = [at for at in text if is_text(columns.arrays[at]) and at not in columns.words]
     for index in text if columns.source.separator is not None else ():
         column = columns.arrays[index]
         marks = strings.marks(column, columns.source.na_values)
@@ -890,7 +900,8 @@ def marks_of(
 
 def slips_of(columns: Columns, text: Sequence[int]) -> dict[int, strings.Slips]:
     """Return the few cells that are no numbers in columns of text that are numbers but for these."""
-    text = [at for at in text if is_text(columns.arrays[at])] if columns.source.separator is not None else []
+    text = [at for at in text if is_text(columns.arrays[at]) and at not in columns.words]
+    text = text if columns.source.separator is not None else []
     every = ((at, strings.slips(columns.fields[at], columns.source.na_values, columns.comma)) for at in text)
     return {index: some for index, some in every if some is not None}
 

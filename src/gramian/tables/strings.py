@@ -25,6 +25,9 @@ _COMMAS = {
     "decimal": (cells.DECIMAL, "."), "thousands": (cells.THOUSANDS, ""), "points": (cells.POINTS, "."),
 }  # fmt: skip
 _TIMES = (pa.timestamp("s"), pa.timestamp("ns"), pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC"))
+_OTHERWISE = pa.array(
+    [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")] + ["true", "false"]
+)
 _KINDS = (pa.int64(), pa.bool_(), pa.date32(), *_TIMES)  # other than float64, which is tried before
 
 
@@ -170,8 +173,11 @@ def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | No
     with suppress(pa.ArrowInvalid):  # one call for all columns: rows may have many thousand fields
         values, count = numbers(columns, na_values, comma), len(columns[0]) if columns else 0
         return [values.slice(index * count, count) for index in range(len(columns))]
-    result = []
-    for column in columns:
+    result, text = [], words(columns, na_values)
+    for index, column in enumerate(columns):
+        if index in text:
+            result.append(pc.fill_null(column, ""))
+            continue
         try:
             if len(column) > _FIRST:  # these fail sooner than the whole column
                 numbers([column.slice(0, _FIRST)], na_values, comma)
@@ -179,6 +185,24 @@ def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | No
         except pa.ArrowInvalid:
             result.append(_typed(column, na_values))
     return result
+
+
+def words(columns: Sequence[Any], na_values: Sequence[str]) -> set[int]:
+    """Return which columns of strings are words without digits: one call says that nothing else needs a try.
+
+    Examples
+    --------
+    >>> words([pa.array(column) for column in (["a", "NA"], ["b", "3"], ["", "NA"], ["no", "Inf"])], ())
+    {0}
+    """
+    fields = _cleaned(_together(columns), na_values)
+    may_be = pc.or_(pc.match_substring_regex(fields, "[0-9]"), pc.is_in(pc.utf8_lower(fields), _OTHERWISE))
+    shape = len(columns), len(columns[0]) if columns else 0
+    there, other = (
+        pc.fill_null(some, False).to_numpy(zero_copy_only=False).reshape(shape).any(axis=1)
+        for some in (fields.is_valid(), may_be)
+    )
+    return {*np.flatnonzero(there & ~other).tolist()}
 
 
 def numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None = None) -> Any:
