@@ -1024,7 +1024,7 @@ def hostile_fits(attack: Attack, visitor: httpx.Client, data: str) -> None:
             "[]",
             "null",
             '"x"',
-            '{"expression": "rbf\\ud800"}',
+            '{"kernel": "rbf\\ud800"}',
             "\ufeff{}",
         ):
             got = visitor.post(f"{API}{path}", content=body.encode(), headers=JSON)

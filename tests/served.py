@@ -52,7 +52,7 @@ def fitted(client, fit):
     got = client.post("/api/v1/jobs", json=fit)
     assert got.status_code == 202, got.text
     place = f"/api/v1/jobs/{got.json()['id']}"
-    until(lambda: client.get(place).json()["state"] not in ("planning", "running"))
+    until(lambda: client.get(place).json()["state"] != "running")
     job = client.get(place).json()
     assert job["state"] == "done", job["error"]
     return client.get(f"/api/v1/models/{job['model']}").json()

@@ -12,7 +12,7 @@ import gramian
 from gramian import PCA
 from gramian.app.server import pages, tasks, worker
 from helpers import npy
-from served import BINARY, CSV, FACES, X, app, fitted, until
+from served import BINARY, CSV, FACES, Limits, X, app, client_of, fitted, serving, until
 
 NEW = X[:4] + 0.25
 
@@ -160,6 +160,15 @@ def test_a_fit_from_its_plan_to_its_model(client):
     assert scores["labels"][:3] == ["u", "v", "u"]
 
 
+def test_a_plan_is_for_the_memory_of_a_fit():
+    with serving(limits=Limits(fits=1, fit_memory=120 << 20)) as server, client_of(server) as client:
+        content = npy(np.random.default_rng(0).standard_normal((4000, 5)))
+        data = client.post("/api/v1/data", content=content, headers=BINARY).json()["id"]
+        fit = {"data": data, "estimator": "KernelPCA", "parameters": {"kernel": "rbf", "n_components": 3}}
+        plan = client.post("/api/v1/plans", json=fit).json()
+        assert "The tiles do not fit into memory_limit" in plan["text"]
+
+
 @pytest.mark.walk
 def test_a_fit_is_cancelled_and_others_wait_their_turn(client, server):
     big = np.random.default_rng(1).standard_normal((6000, 60)).astype("f4")
@@ -188,10 +197,10 @@ def test_files_of_the_server_may_have_names_that_are_not_utf_8(tmp_path):
         pytest.skip("names are UTF-8 here")
     item = app.given_item(path)
     source = {"path": item.path, "name": item.name, "kind": "", "given": True, "reading": {}}
-    order = json.loads(json.dumps({"do": "describe", "kind": "data", "source": source}))
-    facts = worker.answered(tasks.describe, order, say=None)["answer"]
+    order = json.loads(json.dumps({"kind": "data", "data": source}))
+    facts = json.loads(worker.answered(tasks.describe, order)[1])
     assert item.name == "?.csv"
     assert ".csv has 1 column" in facts["problem"]
     item = item.model_copy(update={"facts": facts})
     assert item.model_dump_json().encode()
-    assert b"<h1>?.csv</h1>" in pages.data_page(item, facts, {}, ()).body
+    assert b"<h1>?.csv</h1>" in pages.data_page(item, facts, {}, []).body

@@ -9,7 +9,7 @@ import pytest
 from gramian.errors import FileError, ParameterError
 
 items = pytest.importorskip("gramian.app.server.state")
-FACTS = {"rows": 2, "columns": 2, "reading": {"label": ["kind"]}}
+FACTS = {"rows": 2, "columns": 2}
 
 
 @pytest.fixture
@@ -19,9 +19,10 @@ def store(tmp_path):
 
 
 def put(store, name="x.csv", content=b"a,b\n1,2\n", facts=FACTS):
-    path = store.new_path(".csv")
-    path.write_bytes(content)
-    return store.put(path, "data", name, facts)
+    with store.building("data", name, ".csv") as item:
+        with open(item.path, "xb") as file:
+            file.write(content)
+        return store.put(item.model_copy(update={"reading": items.Reading(label=["kind"])}), facts)
 
 
 def test_an_item_is_there_as_a_whole_and_goes_as_a_whole(store):
@@ -53,7 +54,7 @@ def test_a_full_disk_changes_nothing(store, monkeypatch, at):
     monkeypatch.undo()
     assert raised.value.status_code == 507
     assert [one.name for one in store.all("data")] == ["x.csv"]
-    assert not any(path.is_dir() for path in store.work.iterdir())
+    assert list(store.work.iterdir()) == []
 
 
 def test_what_a_killed_server_left_is_removed_and_nothing_else(store):

@@ -306,17 +306,18 @@ def test_what_is_taken_along_works(visitor, models, ids, beside, tmp_path):
 
 
 def test_a_kernel(visitor):
-    got = visitor.post(f"{API}/kernels", json={"expression": "rbf - 0.5*laplacian"}).json()
+    answer = visitor.post(f"{API}/kernels", json={"kernel": "rbf - 0.5*laplacian"}).json()
+    got = answer["facts"]
     result = audit(kernel_from_name("rbf - 0.5*laplacian"), random_state=0)
-    assert (got["valid"], got["verdict"], got["text"]) == (False, "not a kernel", str(result))
+    assert (got["valid"], got["verdict"], answer["text"]) == (False, "not a kernel", str(result))
     steps = [(step["expression"], step["status"]) for step in got["steps"]]
     assert steps == [  # each after its parts
         *(("rbf()", "proven"), ("laplacian()", "proven"), ("-0.5 * laplacian()", "unknown")),
         ("rbf() - 0.5 * laplacian()", "unknown"),
     ]
     assert got["formula"] == str(kernel_from_name("rbf - 0.5*laplacian"))
-    got = visitor.post(f"{API}/kernels", json={"expression": "rbf + linear", "n_features": 1}).json()
-    assert got["valid"]
+    got = visitor.post(f"{API}/kernels", json={"kernel": "rbf + linear", "n_features": 1}).json()
+    assert got["facts"]["valid"]
     for wrong, word in (
         ("exp(exp(exp(linear)))", "overflows"),
         ("(" * 400 + "rbf" + ")" * 400, "cannot be read"),
@@ -324,14 +325,14 @@ def test_a_kernel(visitor):
         ("__import__('os').system('id')", "not known"),
         ("rbf\n+ linear", "one line"),
     ):
-        got = visitor.post(f"{API}/kernels", json={"expression": wrong})
+        got = visitor.post(f"{API}/kernels", json={"kernel": wrong})
         assert (got.status_code, word in got.json()["error"]) == (422, True), got.text
-    assert visitor.post(f"{API}/kernels", json={"expression": "x" * 1001}).status_code == 422
+    assert visitor.post(f"{API}/kernels", json={"kernel": "x" * 1001}).status_code == 422
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = tasks.kernel("rbf - 1e-9*linear", 1e-9, n_features=1)
-    assert "It ended at its time limit" in answer["text"]
+    options = {"kernel": "rbf - 1e-9*linear", "time_limit": 1e-9, "n_features": 1}
+    assert "It ended at its time limit" in json.loads(tasks.operate("kernels audit", options))["text"]
 
 
 @pytest.mark.walk
@@ -578,9 +579,6 @@ def test_the_table_that_was_read_last_stays_in_memory(tmp_path, monkeypatch):
     np.save(path, np.eye(4) * 5)
     os.utime(path, ns=(1, 1))
     assert tasks.rows_for(model, parts, data[2]).values[0, 0] == 5
-    once = tasks.rows_for(model, parts, data[1] | {"once": True})
-    assert once.values[0, 0] == 2
-    assert not tasks._latest
 
 
 def test_a_reference_period_sets_the_limits_of_figure_and_table(client):

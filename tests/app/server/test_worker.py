@@ -17,7 +17,8 @@ BED = bytes([0x6C, 0x1B, 1]) + bytes(3)
 
 
 def failed(work, **order):
-    return worker.answered(work, {"do": "it"} | order, lambda said: None)
+    status, answer = worker.answered(work, order)
+    return {"status": status, "error": answer.decode()}
 
 
 def raising(error, cause=None):
@@ -112,7 +113,7 @@ def cases(folder):
 def test_every_damaged_file_is_the_clients_error(tmp_path):
     seen = 0
     for path, kind in cases(tmp_path):
-        got = failed(tasks.describe, kind=kind, source=part(path))
+        got = failed(tasks.describe, kind=kind, data=part(path))
         assert 400 <= got["status"] < 500, got
         seen += 1
     assert seen > 20
@@ -155,8 +156,7 @@ def test_an_order_without_data_fails_as_its_work_does():
     def work(data):
         raise errors.DataError("Choose the data to plot.")
 
-    reply = worker.answered(work, {"do": "figure", "data": None}, lambda message: None)
-    assert (reply["status"], reply["error"]) == (422, "Choose the data to plot.")
+    assert failed(work, data=None) == {"status": 422, "error": "Choose the data to plot."}
 
 
 def test_an_uploaded_table_has_a_limit_of_rows(tmp_path, monkeypatch):

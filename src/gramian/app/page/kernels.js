@@ -11,9 +11,9 @@ async function check() {
   complain(field, "");
   byId("found").hidden = true;  // the result of an earlier expression
   say("Searching for a proof or a counterexample …");
-  let result;
+  let result, text;
   try {
-    result = await asked("kernels", { json: { expression: field.value } });
+    ({ facts: result, text } = await asked("kernels", { json: { kernel: field.value } }));
   } catch (error) {
     if (mine !== turn) return;
     complain(field, error.message);
@@ -34,7 +34,7 @@ async function check() {
   byId("proof-title").textContent = result.valid ? "Proof" : "What is known of its parts";
   byId("counterexample").hidden = !result.witness;
   byId("proof").classList.toggle("whole", !result.witness);
-  byId("text").textContent = result.text;
+  byId("text").textContent = text;
   const { eigenvalue, bound, values, vector, gram, quadratic_form: sum } = result.witness ?? {};
   const few = (numbers) => `[${numbers.map((one) => Array.isArray(one) ? few(one) : Number(one.toPrecision(3))).join(", ")}]`;
   byId("sum").textContent = gram && gram.length <= MOST_POINTS

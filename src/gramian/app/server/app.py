@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import os
 import secrets
@@ -10,15 +9,14 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from ipaddress import ip_address
-from urllib.parse import parse_qs
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gramian.app.server.fields import Refusal
 from gramian.app.server.pages import page, pages
 from gramian.app.server.routes import api, sends_body
-from gramian.app.server.state import LOG, Item, Limits, State, given_item, store_folder, summary
+from gramian.app.server.state import LOG, Item, Limits, State, given_item, store_folder
 from gramian.core.checks import amount, counted
 from gramian.core.package import __version__
 from gramian.errors import FULL, ParameterError, reason
@@ -35,7 +33,8 @@ SHORTEST_TOKEN = 16  # characters
 STATIC = "/static/"  # paths without a token
 READS = ("GET", "HEAD", "OPTIONS")
 SENDS_DATA = ("/api/v1/data", "/api/v1/models")
-SMALL, REST_SECONDS = 1 << 20, 1.0  # bytes of a request without data; seconds for the rest of a body
+SMALL, MOST_DIGITS = 1 << 20, 20  # bytes of a request without data; digits of a length
+SMALLER = "Send a smaller file, or fewer rows or columns."
 DEFAULT_PORTS = {"http": "80", "https": "443"}
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
@@ -91,7 +90,7 @@ def create_app(
     if token is None and (other := [name for name in hosts if not is_loopback(name)]):
         missing = f"is missing, but the host {other[0]} admits other machines"
         raise ParameterError("token", allowed=missing, hint="Give one.")
-    items = [given_item(os.fspath(source)) for source in sources]
+    items, limits = [given_item(os.fspath(source)) for source in sources], limits or Limits()
     folders = ExitStack()
     root = None if store is None else folders.enter_context(store_folder(store))
 
@@ -101,7 +100,7 @@ def create_app(
             if (folder := root) is None:
                 temporary = tempfile.TemporaryDirectory(prefix="gramian-", ignore_cleanup_errors=True)
                 folder = folders.enter_context(store_folder(folders.enter_context(temporary)))
-            state = app.state.gramian = State(folder, items, limits or Limits())
+            state = app.state.gramian = State(folder, items, limits)
             try:
                 state.given = [await _described(state, item) for item in items]
                 yield
@@ -116,24 +115,23 @@ def create_app(
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
         lifespan=lifespan,
+        exception_handlers=dict.fromkeys((HTTPException, RequestValidationError, ClientDisconnect), _answer),
     )
     app.include_router(api)
     app.include_router(pages)
     app.mount(STATIC, StaticFiles(packages=[("gramian.app", "page")]))
-    for kind in (HTTPException, RequestValidationError, ClientDisconnect):
-        app.add_exception_handler(kind, _answer)
-    app.add_middleware(Guard, token=token, hosts=hosts, limits=limits or Limits())
+    app.add_middleware(Guard, token=token, hosts=hosts, limits=limits)
     return app
 
 
 async def _described(state: State, item: Item) -> Item:
     """Return an item of the command line with its facts, or with why it cannot be read."""
     try:
-        facts = await state.describe(item.kind, state.source_of(item))
+        facts = await state.describe(item)
     except Refusal as refusal:
         facts = {"error": refusal.detail}
         LOG.warning(f"{item.name}: {refusal.detail}")
-    return item.model_copy(update={"facts": facts, "about": summary(item.kind, facts, item.bytes)})
+    return item.with_facts(facts, item.bytes)
 
 
 async def _answer(request: Request, error: Exception) -> Response:
@@ -141,13 +139,16 @@ async def _answer(request: Request, error: Exception) -> Response:
     if isinstance(error, ClientDisconnect):
         return Response(status_code=400)  # the client is gone
     if isinstance(error, RequestValidationError):
-        texts = [
-            f"{'.'.join(map(str, problem['loc'][1:]))}: {problem['msg']}" for problem in error.errors()[:5]
-        ]
+        problems = error.errors()[:5]
+        texts = (f"{'.'.join(map(str, problem['loc'][1:]))}: {problem['msg']}" for problem in problems)
         error = Refusal(422, f"{'; '.join(texts)}. GET /api/v1/openapi.json describes the parameters.")
-    assert isinstance(error, HTTPException)
-    path, wanted = request.scope["path"], request.headers.get("accept", "")
-    if not path.startswith("/api/") and "text/html" in wanted:
+    if not isinstance(error, HTTPException):
+        LOG.error("a request failed", exc_info=error)
+        full = isinstance(error, OSError) and error.errno in FULL
+        text = "The disk is full. Delete something." if full else "The server failed; its log says why."
+        error = Refusal(507 if full else 500, text)
+    wanted = "" if request.scope["path"].startswith("/api/") else request.headers.get("accept", "")
+    if "text/html" in wanted:
         return page("problem.html", error.status_code, text=error.detail)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
@@ -160,12 +161,15 @@ def is_loopback(host: str) -> bool:
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("[::1]")
     (True, True, False, True)
     """
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    address = _address(host)
+    return host.lower() == "localhost" if address is None else address.is_loopback
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return a host that is written as an address."""
+    with suppress(ValueError):
+        return ip_address(host.strip("[]"))
+    return None
 
 
 # ------------------------------------------------------------------ before every request
@@ -189,20 +193,21 @@ class Guard:
         self._names = {name.lower() for name in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            return await self.app(scope, receive, send)
         if scope["type"] != "http":
-            return await send({"type": "websocket.close", "code": 1008})
-        headers, began = Headers(scope=scope), False
+            return await self.app(scope, receive, send)
+        request, began = Request(scope), False
         limit = self.limits.upload_bytes if scope["path"].startswith(SENDS_DATA) else SMALL
-        taken, done = 0, not sends_body(headers)
+        too_large = Refusal(413, f"This is more than the limit of {amount(limit)}. {SMALLER}")
+        announced = request.headers.get("content-length", "")
+        fits = announced.isdecimal() and len(announced) < MOST_DIGITS and int(announced) <= limit
+        taken, done = 0, not sends_body(request.headers)
 
         async def limited() -> Message:
             nonlocal taken, done
             message = await receive()
             taken += len(message.get("body", b""))
             if taken > limit and not done:
-                raise self._too_large(limit)
+                raise too_large
             done = done or not message.get("more_body", False)
             return message
 
@@ -210,74 +215,54 @@ class Guard:
             nonlocal began
             if message["type"] == "http.response.start":
                 began, result = True, MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    result[name] = value
+                result.update(HEADERS)
                 if scope["path"].startswith(STATIC) and message["status"] == 200:
                     result["Cache-Control"] = "private, max-age=600"
-                # A client that is still sending a little sees the answer.
-                with suppress(TimeoutError, Refusal):
-                    async with asyncio.timeout(REST_SECONDS):
-                        while not done and taken < SMALL:
-                            await limited()
-                if not done:
+                if not (done or fits):  # a client that sends a body with an end may send it before it reads
                     result["Connection"] = "close"
             await send(message)
 
         try:
-            answer = self._checked(scope, headers)
-            length = headers.get("content-length", "0")
-            if length.isdecimal() and int(length) > limit:
-                raise self._too_large(limit)
-            await (answer or self.app)(scope, limited, guarded)
-        except Refusal as refusal:
-            await (await _answer(Request(scope), refusal))(scope, receive, guarded)
+            answer = self._checked(request) or self.app
+            if announced and not fits:
+                raise too_large
+            await answer(scope, limited, guarded)
         except Exception as error:
-            LOG.exception("a request failed")
             if began:
                 raise
-            full = isinstance(error, OSError) and error.errno in FULL
-            text = "The disk is full. Delete something." if full else "The server failed; its log says why."
-            answer = await _answer(Request(scope), Refusal(507 if full else 500, text))
-            await answer(scope, receive, guarded)
+            await (await _answer(request, error))(scope, receive, guarded)
 
-    def _too_large(self, limit: int) -> Refusal:
-        text = f"This is more than the limit of {amount(limit)}."
-        return Refusal(413, f"{text} Send a smaller file, or fewer rows or columns.")
-
-    def _checked(self, scope: Scope, headers: Headers) -> Response | None:
+    def _checked(self, request: Request) -> Response | None:
         """Return an answer that sets the cookie, or None where the request may pass.
 
         Raises
         ------
         Refusal
         """
-        hosts = headers.getlist("host")
+        headers, path, reads = request.headers, request.scope["path"], request.method in READS
+        hosts, origin = headers.getlist("host"), headers.get("origin")
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
             text = "This Host is not a name of this server."
             raise Refusal(400, f"{text} Use its address, or add it with --allow-host.")
-        origin = headers.get("origin")
-        foreign = origin is not None and not _same(origin, hosts[0])
-        if scope["method"] not in READS:  # a link may lead here from anywhere
-            foreign |= headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
-        if foreign:
+        site = (
+            "none" if reads else headers.get("sec-fetch-site", "none")
+        )  # a link may lead here from anywhere
+        if (origin is not None and not _same(origin, hosts[0])) or site not in ("same-origin", "none"):
             text = "Requests from pages of other origins are not allowed. A proxy must pass on Host."
             raise Refusal(403, text)
         if self.token is None:
-            server = scope.get("server")
-            if server is not None and server[1] is not None and not is_loopback(server[0]):
+            host, port = request.scope.get("server") or ("", None)
+            if port is not None and not is_loopback(host):
                 raise Refusal(403, "This server has no token, so it answers only this machine.")
             return None
-        if scope["path"].startswith(STATIC):
-            return None
         cookie = f"gramian_{hosts[0].rpartition(':')[2]}"  # browsers share cookies between ports
-        if _equal(HTTPConnection(scope).cookies.get(cookie, ""), self.pass_):
+        if path.startswith(STATIC) or _equal(request.cookies.get(cookie, ""), self.pass_):
             return None
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and _equal(bearer.strip(), self.token):
             return None
-        token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["method"] in READS and _equal(token, self.token):
-            answer = RedirectResponse("/" + scope["path"].lstrip("/\\"), 303)
+        if reads and _equal(request.query_params.get("token", ""), self.token):
+            answer = RedirectResponse("/" + path.lstrip("/\\"), 303)
             secure = headers.get("x-forwarded-proto") == "https"  # a proxy's
             answer.set_cookie(cookie, self.pass_, httponly=True, samesite="strict", secure=secure)
             return answer
@@ -285,15 +270,11 @@ class Guard:
         raise Refusal(401, text, **{"WWW-Authenticate": "Bearer"})
 
     def _is_ours(self, host: str) -> bool:
-        name = host.lower().rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host.lower()
-        if is_loopback(name) or name in self._names:
-            return True
+        name, _, port = host.lower().rpartition(":")
+        name = name if port.isdecimal() else host.lower()
         # DNS rebinding needs a name; an IP address is safe.
-        try:
-            ip_address(name.strip("[]"))
-        except ValueError:
-            return False
-        return self.token is not None
+        with_token = self.token is not None and _address(name) is not None
+        return with_token or is_loopback(name) or name in self._names
 
 
 def _equal(text: str, secret: str) -> bool:

@@ -167,14 +167,12 @@ class FigureQuery(_Looks):  # type: ignore[misc]
     )
 
 
-_audit = [param for param in verb_of("kernels audit").options.values() if not param.positional]
+_audit = verb_of("kernels audit").options.values()
 _Audit: Any = create_model("_Audit", __base__=Strict, **dict(_fields(_audit)))
 
 
-class KernelQuery(_Audit):  # type: ignore[misc]
+class Audit(_Audit):  # type: ignore[misc]
     """A function that may be a kernel, and the options of ``gramian kernels audit``."""
-
-    expression: str = Field(min_length=1, max_length=1000)
 
 
 class Fit(Strict):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.responses import HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from gramian.app.server import routes
@@ -49,18 +49,15 @@ def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
 @pages.get("/docs")
 async def docs(request: Request) -> HTMLResponse:
     """Return the page of the API."""
-    return page("docs.html", paths=request.app.openapi()["paths"])
+    return page("docs.html", paths=request.app.openapi()["paths"], reading=[*Reading.model_fields])
 
 
 @pages.get("/static/vega.js")
 async def vega(state: Server) -> Response:
     """Return the JavaScript that draws figures, which a process writes once."""
-    path = state.work / "vega.js"
-    if not path.is_file():
-        fresh = state.new_path()
-        await state.ask("program", answer={"path": str(fresh), "name": "the program"})
-        fresh.replace(path)
-    return FileResponse(path, media_type="text/javascript")
+    if state.program is None:
+        state.program = await state.ask("program")
+    return Response(state.program, media_type="text/javascript")
 
 
 @pages.get("/")
@@ -91,40 +88,38 @@ async def _read_as(
     Marks of missing values, what slips mean, answers and a pivot are applied as chosen, else as proposed; ""
     is none.
     """
-    reading, undone = query.options(), dict[str, str]()
-    marks, slips = (reading.get(option) for option in READ_FIRST[:2])
-    answers, pivot = (reading.pop(option, None) for option in READ_FIRST[2:])
-    reading = {
-        name: value for name, value in reading.items() if name not in READ_FIRST or value not in ("", [""])
-    }
-    facts = await routes.data_facts(state, id, Reading(**reading))
+    item, options = state.find("data", id), query.options()
+    asked = {name: options.pop(name) for name in READ_FIRST if name in options}
+    # Answers and a pivot are proposed for the table without them.
+    marks = {name: asked[name] for name in READ_FIRST[:2] if asked.get(name, "") not in ("", [""])}
+    facts = await state.describe(item, Reading(**options, **marks))
     proposed = facts.get("proposals") or {}
     first = [proposal for proposal in proposed.get("pca", ()) if proposal["option"] in READ_FIRST]
     values = {proposal["option"]: proposal["value"] for proposal in first}
-    for name, value in zip(READ_FIRST, (marks, slips, answers, pivot), strict=True):
-        value = values.get(name) if value is None else value if name == "slips" else [*filter(None, value)]
-        if value:
-            reading[name] = value
-        elif name in values:
-            undone[name] = ""
-    columns = (facts.get("preview") or {}).get("columns", ())
-    beside = [column["name"] for column in columns if column["name"] not in reading.get("pivot", [])]
-    if reading.keys() & READ_FIRST:
-        facts = await routes.data_facts(state, id, Reading(**reading))
-    if "pivot" not in reading and undone:  # what else is proposed is about the other table
+    chosen = {
+        name: value if isinstance(value, str) else [*filter(None, value)]
+        for name, value in (values | asked).items()
+    }
+    undone = {name: "" for name in values if not chosen[name]}
+    columns = [column["name"] for column in (facts.get("preview") or {}).get("columns", ())]
+    reading = options | {name: value for name, value in chosen.items() if value}
+    if any(chosen.values()):
+        facts = await state.describe(item, Reading(**reading))
+    pivot = reading.get("pivot", [])
+    if not pivot and undone:  # what else is proposed is about the other table
         facts["proposals"] = dict.fromkeys(proposed, first)
-    elif "pivot" in values or "pivot" not in reading:
+    elif not pivot or "pivot" in values:
         facts["proposals"] = proposed
-    return state.find("data", id), facts, reading | undone, beside if "pivot" in reading else []
+    return item, facts, reading | undone, [name for name in columns if pivot and name not in pivot]
 
 
 def data_page(
     item: Item,
     facts: dict[str, Any],
     reading: dict[str, Any],
-    beside: Sequence[str],
+    beside: list[str],
     method: str = "PCA",
-    **more: Any,
+    problem: str = "",
 ) -> HTMLResponse:
     """Return the page of data, with what is proposed for its columns.
 
@@ -133,11 +128,11 @@ def data_page(
     item, facts
     reading : dict
         The options by which the file is read.
-    beside : sequence of str
+    beside : list of str
         Columns of a long table that may be groups.
     method : str
-    **more : object
-        Further values of the template.
+    problem : str
+        Why it cannot be read so.
     """
     preview = facts.get("preview") or {}
     proposed = _proposed(facts.get("proposals") or {})
@@ -146,6 +141,8 @@ def data_page(
         start["id"] = reading["pivot"][0]
     dropped = [proposal for proposal in proposed if proposal["option"] == "drop"]
     dropped.sort(key=lambda proposal: proposal["evidence"]["reason"] == "text")  # the others are judgements
+    texts = [column for column in preview.get("columns", ()) if column["kind"] == "text"]
+    most = min(MOST_GROUPS, (facts.get("rows", 0) - 1) // 2)
     return page(
         "data.html",
         item=item,
@@ -153,18 +150,13 @@ def data_page(
         seen=preview,
         reading=reading,
         method=method,
-        shown=[column["name"] for column in preview.get("columns", ()) if _groups(column, facts["rows"])],
+        problem=problem,
+        shown=[column["name"] for column in texts if 1 < column["distinct"] <= most],
         drops=[proposal["value"] for proposal in dropped],
         proposed=[proposal for proposal in proposed if proposal not in dropped[MOST_LISTED:]],
         start=start,
-        beside=list(beside),
-        **more,
+        beside=beside,
     )
-
-
-def _groups(column: dict[str, Any], rows: int) -> bool:
-    few = 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2)
-    return few and column["kind"] == "text"  # type: ignore[no-any-return]
 
 
 def _proposed(by_method: dict[str, Any]) -> list[dict[str, Any]]:
@@ -213,4 +205,5 @@ def _back(item: Item, fit: dict[str, Any]) -> str:
 @pages.get("/kernels")
 async def kernels(state: Server) -> Response:
     """Return the page of kernels."""
-    return page("kernels.html", kernels=(await state.ask("kernel_table"))["kernels"])
+    table = json.loads(await state.ask("operate", operation="kernels table", options={}))
+    return page("kernels.html", **table["facts"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as InPath
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, Response
 from starlette.datastructures import Headers
 
 from gramian.app.server import fields
@@ -28,7 +29,6 @@ api = APIRouter(prefix="/api/v1", responses=dict.fromkeys(STATUSES, ERROR))
 Id = Annotated[str, InPath(pattern=ID)]
 Shown = Annotated[DataQuery, Query()]
 EXAMPLES = {"penguins": "penguins.csv", "rings": "rings.csv", "digits": "digits.npz", "faces": "faces.npz"}
-SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample
 JSON, CSV = "application/json", "text/csv"
 ROWS = {JSON: ".json", CSV: ".csv"}
 FILE = {"application/octet-stream": ""}  # of any kind; its name or its content says which
@@ -73,82 +73,60 @@ def sends_body(headers: Headers) -> bool:
 
 @asynccontextmanager
 async def received(
-    state: State, request: Request, kinds: Mapping[str, str], suffix: str = ""
-) -> AsyncIterator[Path]:
-    """Receive a body into a temporary file, whose suffix is given or that of its kind.
+    state: State, request: Request, kinds: Mapping[str, str], kind: fields.Kind, name: str, suffix: str = ""
+) -> AsyncIterator[Item]:
+    """Receive a body as an item that is not stored; its suffix is given or that of the kind of body.
 
     Raises
     ------
     Refusal
-        415 for an unsupported kind, 400 for an empty body.
+        415 for an unsupported kind of body, 400 for an empty one.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in kinds:
+    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if sent not in kinds:
         raise Refusal(415, f"This Content-Type is not supported here. Send {', or '.join(kinds)}.")
-    with state.temporary(suffix or kinds[kind]) as path:
-        with open(path, "xb") as file:
+    with state.building(kind, name, suffix or kinds[sent]) as item:
+        with open(item.path, "xb") as file:
             async for chunk in request.stream():
                 file.write(chunk)
             if not file.tell():
                 raise Refusal(400, "The body is empty. Send the data as the body.")
-        yield path
+        yield item
 
 
-async def written(
-    state: State, do: str, kind: str = JSON, filename: str | None = None, /, **message: Any
-) -> Response:
-    """Return what a process writes, perhaps as a download."""
-    headers = {} if filename is None else {"Content-Disposition": f'attachment; filename="{filename}"'}
-    with state.temporary() as path:
-        await state.ask(do, answer={"path": str(path), "name": "the answer"}, **message)
-        return Response(path.read_bytes(), headers=headers, media_type=kind)
-
-
-def received_item(path: Path, name: str) -> Item:
-    """Return a file that is not stored."""
-    return Item.model_construct(path=str(path), name=name, suffix=path.suffix)
+async def answer(state: State, do: str, kind: str = JSON, filename: str = "", /, **message: Any) -> Response:
+    """Return what a process answers, perhaps as a download."""
+    headers = {"Content-Disposition": f'attachment; filename="{filename}"'} if filename else {}
+    return Response(await state.ask(do, **message), headers=headers, media_type=kind)
 
 
 def shown(state: State, id: str, query: DataQuery) -> dict[str, Any]:
-    """Return what a process needs to show a model, and data with it; of its own data also what misleads."""
-    item = state.find("model", id)
-    data = None if query.data is None else state.source("data", query.data, query)
-    model, fit = state.source_of(item), item.facts.get("fit") or {}
-    of_the_fit = (
-        fit.get("data") == query.data and Reading(**fit.get("reading", {})).options() == query.options()
-    )
-    if of_the_fit and item.facts.get("diagnosed_rows"):
-        model["diagnosis"] = item.facts["diagnosis"]
-    return {"model": model, "data": data}
+    """Return what a process needs to show a model, and data with it."""
+    data = None if query.data is None else state.find("data", query.data).source(query)
+    return {"model": state.find("model", id).source(), "data": data}
 
 
 # ------------------------------------------------------------------ fits
 
 
-def parts_of(state: State, fit: fields.Fit) -> dict[str, Any]:
+def order_of(state: State, fit: fields.Fit) -> dict[str, Any]:
     """Return what a process needs for a fit."""
     about = fit.model_dump(include={"data", "estimator", "parameters"})
-    return {
-        "fit": about | {"reading": fit.reading.options()},
-        "data": state.source("data", fit.data, fit.reading),
-    }
+    data = state.find("data", fit.data).source(fit.reading)
+    return {"fit": about | {"reading": fit.reading.options()}, "data": data}
 
 
-@api.post("/plans")
-async def make_plan(state: Server, fit: fields.Fit) -> dict[str, Any]:
+@api.post("/plans", **produces(JSON))
+async def make_plan(state: Server, fit: fields.Fit) -> Response:
     """Return the plan of a fit without running it, and what it uses of the data."""
-    return await state.ask("plan", **parts_of(state, fit))
+    return await answer(state, "plan", **order_of(state, fit), memory_limit=state.limits.fit_memory // 2)
 
 
 @api.post("/jobs", status_code=202)
 async def start_job(state: Server, fit: fields.Fit) -> dict[str, Any]:
     """Start a fit in a process of its own, and return its plan."""
-    job = state.start_fit(fit, parts_of(state, fit))
-    await job.planned.wait()
-    if job.facts["plan"] is None and job.facts["error"] is not None:
-        del state.jobs[job.facts["id"]]
-        raise Refusal(job.facts["status"], job.facts["error"])
-    return job.facts
+    plan = json.loads(bytes((await make_plan(state, fit)).body))
+    return state.start_fit(fit, plan, order_of(state, fit)).facts
 
 
 def job_of(state: Server, id: Id) -> Job:
@@ -188,25 +166,14 @@ def facts_of(item: Item, facts: dict[str, Any] | None = None) -> dict[str, Any]:
     return item.model_dump(exclude={"reading", "suffix"}) | {"facts": item.facts if facts is None else facts}
 
 
-async def store_upload(
-    state: State, request: Request, kind: fields.Kind, name: str, suffix: str, query: Any = None
-) -> dict[str, Any]:
-    """Store the body once a process has checked it."""
-    kinds = FILE | (ROWS if kind == "data" else {})
-    async with received(state, request, kinds, suffix) as path:
-        facts = await state.describe(kind, state.source_of(received_item(path, name), query))
-        if query is not None:
-            facts["reading"] = query.options()
-        return facts_of(state.put(path, kind, name, facts))
-
-
 Name = Annotated[str, Query(min_length=1, max_length=200)]
 
 
 @api.post("/models", status_code=201, openapi_extra=body(FILE))
 async def add_model(state: Server, request: Request, name: Name = "model") -> dict[str, Any]:
     """Upload a .gramian file."""
-    return await store_upload(state, request, "model", name, ".gramian")
+    async with received(state, request, FILE, "model", name, ".gramian") as item:
+        return facts_of(state.put(item, await state.describe(item)))
 
 
 @api.post("/data", status_code=201, openapi_extra=body(FILE | ROWS))
@@ -216,17 +183,18 @@ async def add_data(
     """Upload a table or pictures in any readable format. The reading options are stored with it."""
     suffix = Path(query.name).suffix.lower()
     suffix = suffix if re.fullmatch(r"\.[a-z0-9]{1,10}", suffix) else ""
-    return await store_upload(state, request, "data", query.name, suffix, query)
+    async with received(state, request, FILE | ROWS, "data", query.name, suffix) as item:
+        read = item.model_copy(update={"reading": Reading(**query.options())})
+        return facts_of(state.put(read, await state.describe(read)))
 
 
 @api.post("/examples/{name}", status_code=201)
 async def add_example(state: Server, name: Literal["penguins", "rings", "digits", "faces"]) -> dict[str, Any]:
     """Add example data: penguins, two rings, handwritten digits, or drawn faces."""
     example = files("gramian") / "examples" / EXAMPLES[name]
-    with state.temporary(Path(EXAMPLES[name]).suffix) as path:
-        path.write_bytes(example.read_bytes())
-        facts = await state.describe("data", state.source_of(received_item(path, EXAMPLES[name])))
-        return facts_of(state.put(path, "data", EXAMPLES[name], facts))
+    with state.building("data", EXAMPLES[name], Path(EXAMPLES[name]).suffix) as item:
+        Path(item.path).write_bytes(example.read_bytes())
+        return facts_of(state.put(item, await state.describe(item)))
 
 
 @api.get("/operations")
@@ -238,9 +206,7 @@ async def list_verbs() -> list[dict[str, Any]]:
 @api.get("/models/{id}/file", **produces("application/octet-stream"))
 def model_file(state: Server, id: Id) -> Response:
     """Download a model for gramian.load."""
-    content = Path(state.find("model", id).path).read_bytes()
-    headers = {"Content-Disposition": 'attachment; filename="model.gramian"'}
-    return Response(content, headers=headers, media_type="application/octet-stream")
+    return FileResponse(state.find("model", id).path, filename="model.gramian")
 
 
 @api.get("/{kinds}")
@@ -249,27 +215,15 @@ def list_items(state: Server, kinds: Kinds) -> list[dict[str, Any]]:
     return [facts_of(item, {}) for item in state.all(KINDS[kinds])]
 
 
-@api.get("/data/{id}")
-async def data_info(state: Server, id: Id, reading: Annotated[Reading, Query()]) -> dict[str, Any]:
-    """Return all facts of data, also as other reading options show them.
+@api.get("/{kinds}/{id}")
+async def info(state: Server, kinds: Kinds, id: Id, reading: Annotated[Reading, Query()]) -> dict[str, Any]:
+    """Return all facts of a model, or of data, these also as other reading options show them.
 
     Those of a table have a `preview` of its columns, and `proposals` for `pca` and `kernel-pca`: lists of
     `option`, `value`, `why` and `evidence`. A `problem` says why it cannot be used as it is.
     """
-    return facts_of(state.find("data", id), await data_facts(state, id, reading))
-
-
-async def data_facts(state: State, id: str, reading: Reading) -> dict[str, Any]:
-    """Return all facts of data in a new dict, also as other reading options show them."""
-    if reading.options():
-        return await state.describe("data", state.source("data", id, reading))
-    return dict(state.find("data", id).facts)
-
-
-@api.get("/models/{id}")
-def info(state: Server, id: Id) -> dict[str, Any]:
-    """Return all facts of a model."""
-    return facts_of(state.find("model", id))
+    item = state.find(KINDS[kinds], id)
+    return facts_of(item, await state.describe(item, reading))
 
 
 @api.delete("/{kinds}/{id}", status_code=204)
@@ -293,18 +247,17 @@ def add_verb(verb: Verb) -> None:
         options = query.model_dump(exclude_unset=True, exclude=set(fields.RowsQuery.model_fields))
         ids = {param.name: options.pop(param.name, None) for param in verb.inputs} | {first.name: id}
         reading = query if isinstance(query, Reading) else None
-        message: dict[str, Any] = {"operation": verb.name, "draw": query.draw, "options": options}
+        order: dict[str, Any] = {"operation": verb.name, "draw": query.draw, "options": options}
         for param in verb.inputs:
-            if (item := ids[param.name]) is not None:
-                kind: Any = "data" if param.about.kind == "meta" else param.about.kind
-                message[param.name] = state.source(kind, item, reading if kind == "data" else None)
-        if not takes_rows or ("data" in message and not sends_body(request.headers)):
-            return await written(state, "operate", **message)
-        if "data" in message:
+            if ids[param.name] is not None:
+                item = state.find("model" if param.about.kind == "model" else "data", ids[param.name])
+                order[param.name] = item.source(reading if param.about.kind == "data" else None)
+        if not takes_rows or ("data" in order and not sends_body(request.headers)):
+            return await answer(state, "operate", **order)
+        if "data" in order:
             raise Refusal(422, "The request has a body and data=ID. Send one of them.")
-        async with received(state, request, ROWS) as path:
-            message["data"] = state.source_of(received_item(path, "the data"), reading) | {"once": True}
-            return await written(state, "operate", **message)
+        async with received(state, request, ROWS, "data", "the data") as item:
+            return await answer(state, "operate", **order, data=item.source(reading))
 
     apply.__annotations__["query"] = Annotated[fields.query_of(verb), Query()]
     apply.__doc__ = verb.summary
@@ -321,10 +274,10 @@ for verb in fields.verbs().values():
 # ------------------------------------------------------------------ what is shown
 
 
-@api.get("/models/{id}/figures")
-async def figure_names(state: Server, id: Id, query: Shown) -> dict[str, Any]:
+@api.get("/models/{id}/figures", **produces(JSON))
+async def figure_names(state: Server, id: Id, query: Shown) -> Response:
     """List the figures of a model, with data or without, and say what the data show."""
-    return await state.ask("figures", **shown(state, id, query))
+    return await answer(state, "figures", **shown(state, id, query))
 
 
 @api.get("/models/{id}/figures/{name}", **produces(*FIGURES.values()))
@@ -339,18 +292,18 @@ async def figure(
     A figure for a page has a `title`, and a `caption`, the sentences below it.
     """
     options = query.model_dump(include={*LOOKS, "reference", "width", "format"})
-    message, filename = shown(state, id, query), None
+    order, filename = shown(state, id, query), ""
     if query.format != "json":
-        words = re.findall("[A-Za-z0-9]+", Path(message["model"]["name"]).stem)
+        words = re.findall("[A-Za-z0-9]+", Path(order["model"]["name"]).stem)
         filename = f"{'-'.join([*words[:10], name])}.{query.format}"
-    return await written(state, "figure", FIGURES[query.format], filename, name=name, **message, **options)
+    return await answer(state, "figure", FIGURES[query.format], filename, name=name, **order, **options)
 
 
 @api.get("/models/{id}/report", **produces("text/html"))
 async def report(state: Server, id: Id, query: Shown) -> Response:
     """Download the report of a model. With its data it shows scores and unusual rows."""
-    message = shown(state, id, query)
-    return await written(state, "report", "text/html; charset=utf-8", "report.html", **message)
+    order = shown(state, id, query) | {"operation": "report", "options": {}}
+    return await answer(state, "operate", "text/html; charset=utf-8", "report.html", **order)
 
 
 @api.get("/models/{id}/results", **produces("application/zip"))
@@ -358,16 +311,18 @@ async def results(state: Server, id: Id, query: Shown) -> Response:
     """Download the output of `gramian fit -o` as a .zip: model, tables, figures and pages."""
     if query.data is None:
         raise Refusal(422, "data: A folder of results needs data. Add ?data=ID.")
-    return await written(state, "results", "application/zip", "results.zip", **shown(state, id, query))
+    order = shown(state, id, query)
+    with state.building("model", "results") as item:
+        return await answer(state, "results", "application/zip", "results.zip", path=item.path, **order)
 
 
-@api.get("/models/{id}/code")
-async def code(state: Server, id: Id, query: Shown) -> dict[str, str]:
+@api.get("/models/{id}/code", **produces(JSON))
+async def code(state: Server, id: Id, query: Shown) -> Response:
     """Return Python code that fits the same model, and a paragraph for a methods section."""
-    return await state.ask("code", **shown(state, id, query))
+    return await answer(state, "code", **shown(state, id, query))
 
 
-@api.post("/kernels")
-async def kernel(state: Server, query: fields.KernelQuery) -> dict[str, Any]:
-    """Check whether a function is a kernel: return a proof, or a counterexample with its figure."""
-    return await state.ask("kernel", seconds=SEARCHED * state.limits.seconds, **query.model_dump())
+@api.post("/kernels", **produces(JSON))
+async def kernel(state: Server, audit: fields.Audit) -> Response:
+    """Check whether a function is a kernel: return a proof, or a counterexample."""
+    return await answer(state, "operate", operation="kernels audit", options=audit.model_dump())

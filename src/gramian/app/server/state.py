@@ -1,8 +1,8 @@
 """What a running server holds: models and data on disk, processes that compute, and fits.
 
-Each item has a folder of its own, which appears and goes as a whole. Anybody may have changed a store
-meanwhile, so descriptions are checked, and no link is followed. Processes have limits on memory and time;
-orders and answers are lines of JSON, and nothing is unpickled.
+Each item has a folder of its own, which is filled in ``work`` and moves to ``items`` as a whole. Anybody may
+have changed a store meanwhile, so descriptions are checked, and no link is followed. Processes have limits on
+memory and time; orders are lines of JSON, answers are bytes, and nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 import gramian
-from gramian.app.server.fields import ID, KINDS, Fit, Kind, Reading, Refusal
+from gramian.app.server.fields import ID, Fit, Kind, Reading, Refusal
 from gramian.app.verb import model_path
 from gramian.core import arrays
 from gramian.core.atomic import as_file_error, as_path, atomic_write, locked
@@ -35,7 +35,7 @@ from gramian.errors import FileError, ParameterError, shortened
 
 LOG = logging.getLogger("gramian.app.server")
 LONGEST = 8 << 20  # bytes of a description
-LONGEST_LINE = 16 << 20
+DESCRIPTION = "item.json"
 MARKER, CONTENT = ".gramian-store", b'{"format": "gramian-store", "version": 2}'
 METHODS = {"KernelPCA": "Kernel PCA", "FaceSpace": "Eigenfaces", "Whitener": "Whitening"}
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -97,7 +97,7 @@ class Item(BaseModel):
     kind: Kind
     name: str = Field(min_length=1, max_length=200)
     created: float = Field(ge=0)
-    bytes: int = Field(ge=0)
+    bytes: int = Field(default=0, ge=0)
     suffix: str = Field(default="", pattern=r"^(\.[a-z0-9]{1,10})?$")
     about: str = Field(default="", max_length=400)
     reading: Reading = Reading()
@@ -105,17 +105,38 @@ class Item(BaseModel):
     given: bool = False
     path: str = Field(default="", exclude=True)
 
+    def with_facts(self, facts: Message, size: int) -> Item:
+        """Return it with what a process found in its file."""
+        if "error" in facts:
+            about = shortened(facts["error"])
+        elif self.kind == "data":
+            noun = "picture" if facts.get("picture_shape") else "row"
+            about = ", ".join([*([counted(facts["rows"], noun)] if "rows" in facts else []), amount(size)])
+        else:
+            kind, count = facts["model"]["kind"], facts["model"].get("n_components")
+            components = [] if count is None else [counted(count, "component")]
+            about = ", ".join([METHODS.get(kind, kind), *components])
+        return self.model_copy(update={"facts": facts, "about": about, "bytes": size})
 
-def summary(kind: Kind, facts: Message, size: int) -> str:
-    """Return the kind and size of an item in words."""
-    if "error" in facts:
-        return shortened(facts["error"])
-    if kind == "data":
-        noun = "picture" if facts.get("picture_shape") else "row"
-        return ", ".join([*([counted(facts["rows"], noun)] if "rows" in facts else []), amount(size)])
-    model = facts["model"]
-    method, count = METHODS.get(model["kind"], model["kind"]), model.get("n_components")
-    return str(method) if count is None else f"{method}, {counted(count, 'component')}"
+    def source(self, reading: Reading | None = None) -> Message:
+        """Return what a process needs to open it; ``arguments`` as a report has those of ``scan``.
+
+        Parameters
+        ----------
+        reading : Reading, optional
+            Further options of reading. A column that these put to another use leaves the stored one.
+        """
+        further = {} if reading is None else reading.options()
+        options = self.reading.options() | further
+        chosen = [further[option] for option in ("id", "label", "weights") if option in further]
+        used = {name for value in chosen for name in ([value] if isinstance(value, str) else value)}
+        for option in {"columns", "drop"} & options.keys() - further.keys():
+            options[option] = [name for name in options[option] if name not in used] or None
+        path, name, sheet = self.path, self.name, options.pop("sheet", None)
+        if sheet is not None:
+            path, name = (f"{text.partition('::')[0]}::{sheet}" for text in (path, name))
+        about = {"path": path, "name": name, "kind": self.suffix, "given": self.given or sheet is not None}
+        return about | {"reading": options, "arguments": {"path": name, **options}}
 
 
 def given_item(source: str) -> Item:
@@ -165,50 +186,52 @@ class Worker:
         """Start a process."""
         # The package may not be on the default path.
         path = [str(Path(gramian.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-        environment = {name: value for name, value in os.environ.items() if name != "GRAMIAN_TOKEN"} | {
+        environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, path)),
             "GRAMIAN_MEMORY_LIMIT": str(memory // 2),
             "ARROW_DEFAULT_MEMORY_POOL": "system",
             "MALLOC_ARENA_MAX": "2",
+            **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads)),
         }
-        environment |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
+        environment.pop("GRAMIAN_TOKEN", None)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "gramian.app.server.worker", str(memory)),
             stdin=PIPE,
             stdout=PIPE,
             env=environment,
-            limit=LONGEST_LINE,
             start_new_session=True,  # Ctrl-C ends the server, which ends its processes
         )
         return cls(process, memory)
 
     async def ask(
-        self, order: Message, seconds: float, on_message: Callable[[Message], None] | None = None
-    ) -> Message:
-        """Return the answer to an order; earlier messages go to ``on_message``.
+        self, order: Message, seconds: float, on_progress: Callable[[Message], None] | None = None
+    ) -> bytes:
+        """Return the answer to an order; how far it is goes to ``on_progress``.
 
         Raises
         ------
         Refusal
             An error of the process, its end, or the end of its time.
         """
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
+        sent, received = self.process.stdin, self.process.stdout
+        assert sent is not None
+        assert received is not None
         self.usable = False
         try:
             async with asyncio.timeout(seconds):
-                with suppress(ConnectionError):
-                    self.process.stdin.write(json.dumps(order).encode() + b"\n")
-                    await self.process.stdin.drain()
-                while line := await self.process.stdout.readline():
-                    message: Message = json.loads(line)
-                    self.usable = message.get("usable", False)
-                    if "status" in message:
-                        raise Refusal(message["status"], message["error"])
-                    if "answer" in message:
-                        return dict(message["answer"])
-                    if on_message is not None:
-                        on_message(message)
+                with suppress(ConnectionError, asyncio.IncompleteReadError):
+                    sent.write(json.dumps(order).encode() + b"\n")
+                    await sent.drain()
+                    while line := await received.readline():
+                        message: Message = json.loads(line)
+                        if "status" in message:
+                            content = await received.readexactly(message["bytes"])
+                            self.usable = message["usable"]
+                            if message["status"] != 200:
+                                raise Refusal(message["status"], content.decode())
+                            return content
+                        if on_progress is not None:
+                            on_progress(message)
             limit = f"the memory limit of {amount(self.memory)}"
             problem = f"The process ended, most likely because it exceeded {limit}."
         except TimeoutError:
@@ -230,27 +253,27 @@ class Job:
     ----------
     state : State
     fit : Fit
-    parts : dict
+    plan : dict
+    order : dict
         What the process needs.
     """
 
-    def __init__(self, state: State, fit: Fit, message: Message) -> None:
+    def __init__(self, state: State, fit: Fit, plan: Message, order: Message) -> None:
         self._facts: Message = {
             "id": secrets.token_hex(16),
             "name": fit.name,
             "data": fit.data,
             "reading": fit.reading.options(),
-            "state": "planning",
+            "state": "running",
             "created": time.time(),
             "seconds": 0.0,
-            "plan": None,
-            "plan_text": "",
+            "plan": plan["plan"],
+            "plan_text": plan["text"],
             "progress": {"text": "", "counted": None, "done": 0, "total": 0},
             "model": None,
             "error": None,
         }
-        self.planned = asyncio.Event()
-        self._task = asyncio.create_task(self._run(state, message))
+        self._task = asyncio.create_task(self._run(state, order))
 
     @property
     def running(self) -> bool:
@@ -269,34 +292,25 @@ class Job:
         self._task.cancel()
         await asyncio.wait([self._task])
 
-    async def _run(self, state: State, message: Message) -> None:
-        limits, worker, path = state.limits, None, state.new_path(".gramian")
-        outcome: Message = {"state": "failed", "error": "The server failed; its log says why.", "status": 500}
-        order = {"do": "fit", "answer": {"path": str(path), "name": "the model"}, **message}
+    async def _run(self, state: State, order: Message) -> None:
+        limits, on_progress = state.limits, self._facts["progress"].update
+        outcome: Message = {"state": "failed", "error": "The server failed; its log says why."}
         try:
-            worker = await Worker.start(limits.fit_memory, max(1, CORES // limits.fits))
-            facts = await worker.ask(order, limits.fit_seconds, self._on_message)
-            outcome = {"model": state.put(path, "model", self._facts["name"], facts).id, "state": "done"}
+            with state.building("model", self._facts["name"], ".gramian") as item:
+                order |= {"do": "fit", "path": item.path}
+                worker = await Worker.start(limits.fit_memory, max(1, CORES // limits.fits))
+                try:
+                    facts = json.loads(await worker.ask(order, limits.fit_seconds, on_progress))
+                finally:
+                    await asyncio.shield(worker.end())
+                outcome = {"state": "done", "model": state.put(item, facts).id}
         except Refusal as refusal:
-            outcome |= {"error": refusal.detail, "status": refusal.status_code}
+            outcome["error"] = refusal.detail
         except asyncio.CancelledError:
             outcome = {"state": "cancelled"}
         except Exception:
             LOG.exception("a fit failed")
-        finally:
-            if worker is not None:
-                await asyncio.shield(worker.end())
-            path.unlink(missing_ok=True)
-            # Only now another fit may start.
-            self._facts |= outcome | {"seconds": time.time() - self._facts["created"]}
-            self.planned.set()
-
-    def _on_message(self, message: Message) -> None:
-        if "plan" in message:
-            self._facts |= {"plan": message["plan"], "plan_text": message["text"], "state": "running"}
-            self.planned.set()
-        else:
-            self._facts["progress"] = message
+        self._facts |= outcome | {"seconds": time.time() - self._facts["created"]}
 
 
 # ------------------------------------------------------------------ all of it
@@ -318,27 +332,49 @@ class State:
         self.root, self.work, self.given, self.limits = root, root / "work", list(items), limits
         self.jobs: dict[str, Job] = {}
         self._skipped: set[str] = set()
+        self.program: bytes | None = None  # what draws figures on a page
         self._turns, self._idle = asyncio.Semaphore(WARM), list[Worker]()
         self.empty_work()
 
     def empty_work(self) -> None:
         """Remove the server's own temporary files, such as those of a server that was killed."""
         for path in self.work.iterdir():
-            if re.match(r"[0-9a-f]{32}|vega\.js$", path.name):
-                _remove(path)
-
-    def new_path(self, suffix: str = "") -> Path:
-        """Return the path of a new temporary file."""
-        return self.work / f"{secrets.token_hex(16)}{suffix}"
+            if re.match(r"[0-9a-f]{32}", path.name):
+                shutil.rmtree(path, ignore_errors=True)
+                if path.is_symlink() or path.is_file():
+                    path.unlink()
 
     @contextmanager
-    def temporary(self, suffix: str = "") -> Iterator[Path]:
-        """Yield the path of a temporary file, which goes at the end."""
-        path = self.new_path(suffix)
+    def building(self, kind: Kind, name: str, suffix: str = "") -> Iterator[Item]:
+        """Yield an item in a folder of its own, whose file is to be written; it goes unless it was stored."""
+        id = secrets.token_hex(16)
+        folder = self.work / id
+        item = Item(id=id, kind=kind, name=name, created=time.time(), suffix=suffix)
+        folder.mkdir(mode=0o700)
         try:
-            yield path
+            yield item.model_copy(update={"path": str(folder / f"content{suffix}")})
         finally:
-            path.unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def put(self, item: Item, facts: Message) -> Item:
+        """Store an item whose file is written.
+
+        Raises
+        ------
+        Refusal
+            507 if the disk is full; nothing has changed then.
+        """
+        item = item.with_facts(facts, os.path.getsize(item.path))
+        folder, stored = Path(item.path).parent, self.root / "items" / item.id
+        try:
+            with atomic_write(folder / DESCRIPTION, mode=0o600) as opened:
+                opened.write(item.model_dump_json(exclude_defaults=True).encode())
+            with open(item.path, "rb") as opened:
+                os.fsync(opened.fileno())
+            os.replace(folder, stored)
+        except (OSError, FileError) as error:
+            raise Refusal(507, f"Nothing was saved: {error}") from error
+        return item.model_copy(update={"path": str(stored / Path(item.path).name)})
 
     def all(self, kind: Kind) -> list[Item]:
         """Return all items of a kind, the oldest first."""
@@ -357,12 +393,12 @@ class State:
         item = next((item for item in self.given if item.id == id), None) or self._read(id)
         if item is not None and item.kind == kind:
             return item
-        plural = next(name for name in KINDS if KINDS[name] == kind)
-        raise Refusal(404, f"There is no {kind} with this id. GET /api/v1/{plural} lists all.")
+        place = f"/api/v1/{'models' if kind == 'model' else 'data'}"
+        raise Refusal(404, f"There is no {kind} with this id. GET {place} lists all.")
 
     def _read(self, id: str) -> Item | None:
         folder = self.root / "items" / id
-        described = folder / "item.json"
+        described = folder / DESCRIPTION
         try:
             if not re.fullmatch(ID, id) or not folder.is_dir():
                 return None
@@ -381,61 +417,6 @@ class State:
                 LOG.warning(f"{folder} was skipped and left in place: {' '.join(str(error).split())[:300]}")
             return None
 
-    def source(self, kind: Kind, id: str, reading: Reading | None = None) -> Message:
-        """Return what a process needs to open an item, with further options of reading."""
-        return self.source_of(self.find(kind, id), reading)
-
-    def source_of(self, item: Item, reading: Reading | None = None) -> Message:
-        """Return what a process needs to open a file; ``arguments`` as a report has those of ``scan``."""
-        further = {} if reading is None else reading.options()
-        options = item.reading.options() | further
-        # A column that is put to another use leaves the one that was stored.
-        chosen = [further[option] for option in ("id", "label", "weights") if option in further]
-        used = {name for value in chosen for name in ([value] if isinstance(value, str) else value)}
-        for option in {"columns", "drop"} & options.keys() - further.keys():
-            options[option] = [name for name in options[option] if name not in used] or None
-        path, name, is_given = item.path, item.name, item.given
-        if (sheet := options.pop("sheet", None)) is not None:
-            path, name = (f"{text.partition('::')[0]}::{sheet}" for text in (path, name))
-            is_given = True
-        result: Message = {"path": path, "name": name, "kind": item.suffix, "given": is_given}
-        return result | {"reading": options, "arguments": {"path": name, **options}}
-
-    def put(self, source: Path, kind: Kind, name: str, facts: Message) -> Item:
-        """Move a file into a new item.
-
-        Raises
-        ------
-        Refusal
-            507 if the disk is full; nothing has changed then.
-        """
-        size = source.stat().st_size
-        item = Item(
-            id=secrets.token_hex(16),
-            kind=kind,
-            name=name,
-            created=time.time(),
-            bytes=size,
-            suffix=source.suffix,
-            about=summary(kind, facts, size),
-            reading=Reading(**facts.get("reading", {})),
-            facts=facts,
-        )
-        building, folder = self.new_path(), self.root / "items" / item.id
-        try:
-            building.mkdir(mode=0o700)
-            os.replace(source, building / f"content{item.suffix}")
-            with atomic_write(building / "item.json", mode=0o600) as opened:
-                opened.write(item.model_dump_json(exclude_defaults=True).encode())
-            with open(building / f"content{item.suffix}", "rb") as opened:
-                os.fsync(opened.fileno())
-            os.replace(building, folder)
-        except (OSError, FileError) as error:
-            raise Refusal(507, f"Nothing was saved: {error}") from error
-        finally:
-            _remove(building)
-        return item.model_copy(update={"path": str(folder / f"content{item.suffix}")})
-
     def remove(self, item: Item) -> None:
         """Remove an item.
 
@@ -446,17 +427,13 @@ class State:
         """
         if item.given:
             raise Refusal(403, "This item is read-only: the server was started with it.")
-        gone = self.new_path()
-        os.replace(self.root / "items" / item.id, gone)
-        _remove(gone)
+        os.replace(self.root / "items" / item.id, self.work / item.id)
+        shutil.rmtree(self.work / item.id, ignore_errors=True)
 
-    async def ask(self, do: str, /, **message: Any) -> Message:
+    async def ask(self, do: str, /, **message: Any) -> bytes:
         """Return the answer of a process that waits for requests; raises as :meth:`Worker.ask`."""
         async with self._turns:
-            if self._idle:
-                worker = self._idle.pop()
-            else:
-                worker = await Worker.start(self.limits.memory)
+            worker = self._idle.pop() if self._idle else await Worker.start(self.limits.memory)
             try:
                 return await worker.ask({"do": do, **message}, self.limits.seconds)
             finally:
@@ -465,11 +442,13 @@ class State:
                 else:
                     await asyncio.shield(worker.end())
 
-    async def describe(self, kind: Kind, source: Message) -> Message:
-        """Return the facts that a process finds in a file."""
-        return await self.ask("describe", kind=kind, source=source)
+    async def describe(self, item: Item, reading: Reading | None = None) -> Message:
+        """Return the facts that a process finds in a file, also as other options of reading show them."""
+        if item.facts and not (reading and reading.options()):
+            return dict(item.facts)
+        return dict(json.loads(await self.ask("describe", kind=item.kind, data=item.source(reading))))
 
-    def start_fit(self, fit: Fit, message: Message) -> Job:
+    def start_fit(self, fit: Fit, plan: Message, order: Message) -> Job:
         """Start a fit.
 
         Raises
@@ -483,7 +462,7 @@ class State:
             raise Refusal(429, f"At most {most} at the same time. Wait for the end of one, or cancel it.")
         for id in ended[: max(0, len(ended) - FINISHED_KEPT + 1)]:
             del self.jobs[id]
-        job = Job(self, fit, message)
+        job = Job(self, fit, plan, order)
         self.jobs[job.facts["id"]] = job
         return job
 
@@ -494,13 +473,6 @@ class State:
         for worker in self._idle:
             await worker.end()
         self.empty_work()
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 # ------------------------------------------------------------------ the folder of results

@@ -1,4 +1,7 @@
-"""A worker process, ``python -m gramian.app.server.worker BYTES``: answers orders in lines of JSON."""
+"""A worker process, ``python -m gramian.app.server.worker BYTES``: carries out orders, lines of JSON.
+
+It sends lines about its progress, then one with the status of the answer and its length, and the answer.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,29 @@ import queue
 import re
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from errno import EFBIG
-from inspect import signature
 from typing import Any
 
 from gramian import errors
-from gramian.errors import GramianError, MemoryLimitError
+from gramian.core import progress
+from gramian.errors import GramianError
 
 Message = dict[str, Any]
-DEEPEST, LONGEST = 100, 4 << 20  # levels and characters of an answer
-STATUSES: tuple[tuple[type[Exception], int], ...] = (
-    (MemoryLimitError, 413),
-    (errors.MissingExtraError, 501),
-    (errors.FileError, 400),
-    (GramianError, 422),
-)
+DEEPEST, LONGEST = 100, 4 << 20  # levels and characters of facts
+SECONDS_BETWEEN = 0.1  # two lines about progress
 
 
 def main() -> None:
     """Process orders until the server ends."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries goes to standard error
 
-    def say(message: Message) -> None:
-        answers.write(json.dumps(message) + "\n")
+    def say(message: Message, content: bytes = b"") -> None:
+        answers.write(json.dumps(message).encode() + b"\n" + content)
         answers.flush()
 
     orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
@@ -46,15 +45,35 @@ def main() -> None:
     most = data_bytes() + memory // 2
     while True:
         order = orders.get()
-        reply = answered(getattr(tasks, order["do"]), order, say)
+        with progress.report_to(Progress(say)):
+            status, answer = answered(getattr(tasks, order.pop("do")), order)
         # Libraries keep memory that they have freed: the next request would meet the limit.
-        say(reply | {"usable": reply.get("usable", True) and data_bytes() <= most})
+        usable = status != 413 and data_bytes() <= most
+        say({"status": status, "bytes": len(answer), "usable": usable}, answer)
 
 
 def _listen(orders: queue.SimpleQueue[Message]) -> None:
     for line in sys.stdin.buffer:
         orders.put(json.loads(line))
     os._exit(0)  # the server is gone
+
+
+class Progress:
+    """Sends lines about the progress of an order, but not too often."""
+
+    def __init__(self, say: Callable[[Message], None]) -> None:
+        self._say, self._last = say, 0.0
+        self._counts: tuple[str | None, int, int] = (None, 0, 0)
+        self._lock = threading.Lock()
+
+    def update(self, message: str, unit: str | None = None, done: int = 0, total: int = 0) -> None:
+        """Take note of a message, and of how many units are done."""
+        with self._lock:
+            if unit is not None:
+                self._counts = unit, done, total
+            if (now := time.monotonic()) - self._last >= SECONDS_BETWEEN:
+                self._last, (unit, done, total) = now, self._counts
+                self._say({"text": message, "counted": unit, "done": done, "total": total})
 
 
 def confine(memory: int) -> None:
@@ -80,14 +99,11 @@ def data_bytes() -> int:
         return 0
 
 
-def answered(work: Callable[..., Any], order: Message, say: Callable[[Message], None]) -> Message:
-    """Return the answer to an order or an error, with names of uploads instead of their paths.
+def answered(work: Callable[..., Any], order: Message) -> tuple[int, bytes]:
+    """Return the status and the answer to an order: a file, facts as JSON, or the text of an error.
 
-    Content that a task returns is written to the file of the answer.
+    Facts and errors have the names of uploads instead of their paths.
     """
-    arguments = order | {"say": say}
-    for name in {"do", "say", "answer"} - signature(work).parameters.keys():
-        arguments.pop(name, None)
     names = {
         text: source["name"]
         for source in order.values()
@@ -95,23 +111,18 @@ def answered(work: Callable[..., Any], order: Message, say: Callable[[Message], 
         for text in (source["path"], os.path.basename(source["path"]))
     }
     try:
-        result = work(**arguments)
+        result = work(**order)
         if isinstance(result, bytes):
-            with open(order["answer"]["path"], "xb") as file:
-                file.write(result)
-            return {"answer": {}}
-        answer = _named(result, names)
-        if len(json.dumps(answer, allow_nan=False)) > LONGEST:
+            return 200, result
+        facts = json.dumps(_named(result, names), allow_nan=False)
+        if len(facts) > LONGEST:
             raise errors.DataError("Its names are too long in total. Give columns shorter names.")
-        return {"answer": answer}
+        return 200, facts.encode()
     except Exception as error:  # an unexpected error ends the request, not the process
-        status, text = status_of(
-            error, (order.get("data") or order.get("source") or {}).get("name", "This request")
-        )
+        status, text = status_of(error, (order.get("data") or {}).get("name", "This request"))
         if not isinstance(error, GramianError):
             traceback.print_exc()
-        usable = status != 413 or isinstance(error, MemoryLimitError)
-        return {"status": status, "error": _named(text, names), "usable": usable}
+        return status, str(_named(text, names)).encode()
 
 
 def _named(message: Any, names: dict[str, str], levels: int = DEEPEST) -> Any:
@@ -133,15 +144,16 @@ def status_of(error: Exception, what: str = "This request") -> tuple[int, str]:
     causes: list[BaseException] = [error]
     while (cause := causes[-1].__cause__) is not None:
         causes.append(cause)
-    if any(
-        isinstance(cause, OSError) and cause.errno in errors.FULL and cause.errno != EFBIG for cause in causes
-    ):
+    codes = {getattr(cause, "errno", None) for cause in causes}
+    if codes & {*errors.FULL} - {EFBIG}:
         return 507, "The disk is full. Delete something, and try again."
-    if any(isinstance(cause, MemoryError) or getattr(cause, "errno", 0) == EFBIG for cause in causes):
+    if EFBIG in codes or any(isinstance(cause, MemoryError) for cause in causes):
         limit = f"{what} exceeds the memory limit. Use fewer rows, columns or components."
-        return 413, str(error) if isinstance(error, MemoryLimitError) else limit
+        return 413, str(error) if isinstance(error, errors.MemoryLimitError) else limit
+    if isinstance(error, errors.MissingExtraError):
+        return 501, str(error)
     if isinstance(error, GramianError):
-        return next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
+        return 400 if isinstance(error, errors.FileError) else 422, str(error)
     if isinstance(error, OSError):
         return 500, "A file could not be read."
     theirs = isinstance(error, ArithmeticError | LookupError | RecursionError | TypeError | ValueError)

@@ -461,7 +461,7 @@ def audit(
     options: dict[str, Any] = {} if value_tol is None else {"value_tol": value_tol}
     options |= {"n_features": n_features, "random_state": random_state}
     report = audit(audited, rows, **options, time_limit=TIME_LIMIT if time_limit is None else time_limit)
-    return verb.Result(_rounded(str(report)), audit_facts(report))
+    return verb.Result(_rounded(str(report)), audit_facts(report) | {"formula": str(audited)})
 
 
 def _rounded(text: str) -> str:
