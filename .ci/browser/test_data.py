@@ -214,6 +214,13 @@ def test_questions_about_data_are_about_the_first_of_several_labels_and_columns_
     selected.locator("summary").click()
     selected.get_by_role("button", name="Run").click()
     expect(selected.locator("pre")).to_contain_text("4 features by mutual-information with 3 classes")
+    kernel = walk.page.locator("#operation-choose-kernel")
+    kernel.locator("summary").first.click()
+    for scale in ("unit", ""):
+        walk.page.get_by_label("Column scaling").select_option(scale)
+        with walk.page.expect_response("**/choose-kernel?*") as asked:
+            kernel.get_by_role("button", name="Run").click()
+        assert (asked.value.status, "&scale=unit" in asked.value.url) == (200, bool(scale))
 
 
 def test_components_of_digits_are_pictures(arrive, sight):

@@ -71,6 +71,8 @@ def test_a_long_fit_is_shown_makes_others_wait_and_ends_when_it_is_cancelled(arr
     expect(second.page.locator("#say")).to_contain_text("At most 1 fit at the same time")
     expect(second.page.locator("#run")).to_be_enabled()
     second.shot("busy")
+    second.page.get_by_label("Components").fill("3")
+    expect(second.page.locator("#say")).to_have_text("")
 
     first.page.get_by_role("button", name="Cancel").click()
     expect(first.page.locator("#say")).to_have_text("Cancelled.")

@@ -11,8 +11,10 @@ export function element(name, about = {}, ...inside) {
 for (const one of document.querySelectorAll("[inert]")) one.inert = false;
 const BASE = "/api/v1/";
 
+let said = 0;  // messages so far
 export function say(text, bad = false) {
   const place = byId("say");
+  said += 1;
   place.textContent = text;
   place.className = bad ? "bad" : "";
 }
@@ -32,11 +34,13 @@ export function complain(field, text) {
   if (text) field.setAttribute("aria-invalid", "true"); else field.removeAttribute("aria-invalid");
 }
 
+// An error that was there before goes with an answer, unless this is asked without the user: `quiet`.
 export async function ask(path, options = {}) {
   if (options.json !== undefined) {
     options = { ...options, method: options.method ?? "POST", body: JSON.stringify(options.json),
       headers: { "Content-Type": "application/json" } };
   }
+  const before = said;
   let answer;
   try {
     answer = await fetch(BASE + path, options);
@@ -44,6 +48,7 @@ export async function ask(path, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server is not responding. Check that it is running.");
   }
+  if (answer.ok && !options.quiet && said === before && byId("say").className) say("");
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({ error: `The server returned status ${answer.status}.` }));
   throw new Error(problem.error);

@@ -59,12 +59,13 @@ export function card(parent, model, name, words, query, onDrawn = () => {}, prep
   parent.append(section);
   let options = {}, figure = name, drawn = 0, waiting;
   const redraw = (more = options, other = figure) => inTurn(async () => {
+    const quiet = !drawn;  // nobody chose anything yet
     [options, figure, drawn] = [more, other, place.clientWidth];
     // The server draws for this width, because it places the labels.
     const width = Math.max(200, Math.min(LONG.has(name) ? 2000 : LARGEST, Math.floor(drawn) - FRAME));
     const asking = new URLSearchParams([...query, ["width", width], ...Object.entries(more)]), path = `models/${model}/figures/${figure}?${asking}`;
     try {
-      const content = await asked(path);
+      const content = await asked(path, { quiet });
       files.replaceChildren(...FILES.map(([text, format]) =>
         element("li", {}, element("a", { href: `/api/v1/${path}&format=${format}`, download: "" }, text))));
       prepare(content.spec);

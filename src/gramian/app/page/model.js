@@ -16,8 +16,10 @@ const FOLLOWS = { scores: ["components", "hue", "style"], "correlation-circle": 
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
 
-for (const link of [byId("report"), byId("results")].filter(Boolean)) link.href += `?${query}`;
-if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpace") byId("results-item").hidden = false;
+if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpace") {
+  for (const link of [byId("report"), byId("results")]) link.href += `?${query}`;
+  byId("results-item").hidden = false;
+}
 byId("data")?.addEventListener("change", (event) => {
   location.search = event.target.value ? `?data=${event.target.value}` : "";
 });
@@ -157,7 +159,7 @@ async function all() {
     if (name === "scores" && watched && !rows.length) await unusual();
   }
   restore();
-  const { python, methods } = await asked(`models/${id}/code?${query}`);
+  const { python, methods } = await asked(`models/${id}/code?${query}`, { quiet: true });
   byId("code").textContent = python;
   if (methods) {
     byId("methods").textContent = methods;

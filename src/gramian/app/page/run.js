@@ -5,7 +5,7 @@ import { ask, asked, byId, element, say, tried } from "./api.js";
 const SOON = 100, LATER = 1000, QUIET = 10_000;  // milliseconds to the next look, and between two announcements of one step
 const RECENT = 600, MOST = 3;  // seconds in which a failure is still listed; listed fits that have ended
 const seconds = (left) => left < 1 ? "less than 1 s" : left < 90 ? `about ${Math.ceil(left)} s` : `about ${Math.ceil(left / 60)} min`;
-const running = ({ state }) => state === "planning" || state === "running";
+const running = ({ state }) => state === "running";
 
 // Returns the query of data that are read in some way.
 export function query(data, reading) {
@@ -63,15 +63,18 @@ function ended({ name, state, model, error, data, reading }) {
 // The returned function takes a fit that was just started: its end opens the model, or calls `failed` with its facts.
 export function follow(data = null, changed = () => {}, failed = () => {}) {
   const list = byId("jobs"), shown = new Map(), mine = new Set();
-  let waiting, wait = SOON;
+  let waiting, wait = SOON, lost = false;
   const listed = (job) => running(job) || shown.has(job.id) || job.data === data && job.state === "done"
     || job.state === "failed" && (!data || job.data === data) && Date.now() / 1000 - job.created - job.seconds < RECENT;
   async function look() {
     clearTimeout(waiting);
     let all;
     try {
-      all = await asked("jobs");
+      all = await asked("jobs", { quiet: true });
+      if (lost) say("");
+      lost = false;
     } catch (error) {
+      lost = true;
       say(error.message, true);
       waiting = setTimeout(look, 5 * LATER);
       return;
