@@ -29,6 +29,7 @@ AROUND = np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
 SIDES = AROUND / np.abs(AROUND).max(axis=1, keepdims=True)
 COSTS = 3 * np.abs(SIDES).min(axis=1) - 0.5 * SIDES[:, 0]
 MOST, NAMED = 40, 12  # arrows that are drawn, and that have a name: the longest
+WIDE = 95.0  # millimetres of axes above which more have a name
 PALE = 0.3  # opacity of the others
 FIT = 0.8  # share of the room to the edge for the longest arrow
 
@@ -264,9 +265,10 @@ class Arrows:
     def draw(self, ax: Any, labels: Labels, edges: Any = None, equal: bool = True) -> str:
         """Draw the arrows, add their names to labels, and return a sentence."""
         tips, about = (self.tips, "") if edges is None else self.scaled(edges, equal)
-        order = self.longest(tips)
-        tips, names = tips[order], [self.names[j] for j in order[:NAMED].tolist()]
-        draw_arrows(ax, np.zeros(2), tips, alpha=np.where(np.arange(len(tips)) < NAMED, 1, PALE))
+        order, wide = self.longest(tips), ax.bbox.width / ax.get_figure().dpi * style.INCH
+        most = round(NAMED * max(wide / WIDE, 1) ** 2)
+        tips, names = tips[order], [self.names[j] for j in order[:most].tolist()]
+        draw_arrows(ax, np.zeros(2), tips, alpha=np.where(np.arange(len(tips)) < most, 1, PALE))
         # Axes of equal units, when they know their size, may cut limits to the range of the data around 0.
         ax.update_datalim([*tips, *-tips])
         tips = tips[: len(names)]

@@ -51,17 +51,22 @@ class Rows(Data):
         What sets their colours.
     names : sequence of str
         Of the columns.
+    curves : sequence of ndarray of shape (m, 2)
+        Lines over them.
     """
 
     values: FloatArray
     drawn: Any
     hue: points.Groups
     names: Sequence[str]
+    curves: Sequence[FloatArray]
     style = points.Groups()
 
 
 def _draw_rows(ax: Any, data: Rows, scatter: dict[str, Any], *around: FloatArray) -> None:
-    """Draw the points, with limits around them and others, and units of one length if they can be."""
+    """Draw points and curves, with limits around some of them, and units of one length if they can be."""
+    for curve in data.curves:
+        ax.plot(*curve.T, color=style.VERMILION, zorder=3)
     points.draw_points(ax, data, **scatter)
     points.draw_legend(ax, data, **scatter)
     edges, equal = style.equal_units(ax, style.edges_of(data.values, *around, margin=0.08))
@@ -117,7 +122,7 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
         f"{n:,} rows{f' ({MOST_POINTS} drawn)' if len(rows) < n else ''}.",
     ]
     hues = points.Groups.of(hue, n, fitted[0], X)
-    return Contours(columns, sentences, values, rows, hues, feature_names_of(fitted[0]), sides, titles)
+    return Contours(columns, sentences, values, rows, hues, feature_names_of(fitted[0]), (), sides, titles)
 
 
 def _levels(values: FloatArray) -> FloatArray:
@@ -209,21 +214,8 @@ def kernel_contours(data: Contours, ax: Any, **contour: Any) -> Any:
 # ------------ The curve on which an equation holds, over the points that it was computed from
 
 
-@dataclass(frozen=True, eq=False)
-class Relation(Rows):
-    """What :func:`relation` draws.
-
-    Attributes
-    ----------
-    holds : list of ndarray of shape (m, 2)
-        Lines on which the equation holds.
-    """
-
-    holds: Sequence[FloatArray]
-
-
-def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
-    """Return what :func:`relation` draws; the columns are those of the equation."""
+def relation_data(law: Any, X: Any, *, hue: Any = None) -> Rows:
+    """Return what :func:`relation` draws; columns: those of the equation, which holds on the curves."""
     used, names, values = _columns_of(law), law.feature_names, as_float64(numbers_of(X))
     if len(used) != 2:
         problem = f"{law} is between {counted(len(used), 'column')}, and a figure shows two."
@@ -238,7 +230,7 @@ def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
         f"{len(rows):,} of {n:,} rows." if len(rows) < n else "",
     ]
     columns = dict(zip(called, some[rows].T, strict=True))
-    return Relation(columns, sentences, some, rows, hues, called, zero_set(law, some), title=str(law))
+    return Rows(columns, sentences, some, rows, hues, called, zero_set(law, some), title=str(law))
 
 
 def _columns_of(law: Any) -> AnyArray:
@@ -271,7 +263,7 @@ def zero_set(law: Any, points: FloatArray) -> list[FloatArray]:
 
 
 @figure(relation_data)
-def relation(data: Relation, ax: Any, **scatter: Any) -> Any:
+def relation(data: Rows, ax: Any, **scatter: Any) -> Any:
     """Draw the curve of an equation between two columns over the rows.
 
     Parameters
@@ -309,8 +301,6 @@ def relation(data: Relation, ax: Any, **scatter: Any) -> Any:
     'x^2 + y^2 - 6 x - 4 y + 10.75 = 0'
     """
     ax = style.subplots(ax=ax)
-    for line in data.holds:
-        ax.plot(*line.T, color=style.VERMILION, zorder=3)  # over the points that lie on it
     _draw_rows(ax, data, scatter)
     return ax
 
@@ -362,7 +352,7 @@ def directions_data(model: Any, X: Any, *, hue: Any = None) -> Directions:
     ]
     axes = [f"{name}{unit}" for name in feature_names_of(model)]
     arrows = dict(zip(component_names(k), mean + lengths[:, None] * P, strict=True))
-    return Directions(columns, sentences, values, rows, hues, axes, mean, onto, arrows)
+    return Directions(columns, sentences, values, rows, hues, axes, (), mean, onto, arrows)
 
 
 @figure(directions_data)
@@ -428,13 +418,10 @@ class Whitening(Data):
     Attributes
     ----------
     panels : sequence of Rows
-        Before, and after.
-    ellipses : sequence of ndarray of shape (m, 2)
-        The 95 % normal ellipse of each panel.
+        Before, and after, each with its 95 % normal ellipse.
     """
 
     panels: Sequence[Rows]
-    ellipses: Sequence[FloatArray]
 
 
 def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 2)) -> Whitening:
@@ -451,8 +438,8 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
     columns = {"row": rows} | dict(zip(("before_x", "before_y", "after_x", "after_y"), sides, strict=True))
     names = feature_names_of(model), [f"{name} (whitened)" for name in model.get_feature_names_out()]
     parts = zip(pairs, ([every[index] for index in indices] for every in names), strict=True)
-    panels = [Rows({}, (), pair, rows, points.Groups(), titles) for pair, titles in parts]
-    return Whitening(columns, [few, "95 % normal ellipses."], panels, list(map(normal_ellipse, pairs)))
+    panels = [Rows({}, (), pair, rows, points.Groups(), on, [normal_ellipse(pair)]) for pair, on in parts]
+    return Whitening(columns, [few, "95 % normal ellipses."], panels)
 
 
 @figure(whitening_data)
@@ -496,8 +483,7 @@ def whitening(data: Whitening, ax: Any, **scatter: Any) -> Any:
     1.0
     """
     axes, panels = _panels([data.panels], ax, space=9)
-    for (panel, rows), ellipse in zip(panels, data.ellipses, strict=True):
+    for panel, rows in panels:
         style.zero_lines(panel)
-        panel.plot(*ellipse.T, color=style.VERMILION, lw=1)
-        _draw_rows(panel, rows, {"s": 6, "linewidths": 0, "alpha": 0.6} | scatter, ellipse)
+        _draw_rows(panel, rows, {"s": 6, "linewidths": 0, "alpha": 0.6} | scatter, *rows.curves)
     return axes

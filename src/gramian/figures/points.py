@@ -25,7 +25,7 @@ from gramian.statistics.components import axis_title, feature_names_of
 from gramian.statistics.groups import separation_of
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.tables.memory import index_names
-from gramian.tables.metadata import usual_hue
+from gramian.tables.metadata import label_columns, usual_hue
 from gramian.tables.scan import Scan
 from gramian.tables.table import Table
 
@@ -34,7 +34,7 @@ MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
 MOST_GROUPS = len(style.COLOURS)  # with a colour and a marker each; of more, the names stand in the figure
 USUAL = 0.95  # probability of an ellipse
 FEWEST, FEWEST_OF_MEAN = 3, 5  # points of an ellipse; of fewer, that of the mean is the larger one
-WIDER = 0.15  # share of the range by which ellipses may widen an axis
+WIDER = 0.24  # share of the range by which ellipses may widen an axis
 WITHOUT, PALEST = "no label", "#c4c4c4"  # the group of rows without one, and its colour
 
 
@@ -423,9 +423,7 @@ def column_of(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[s
         If there is no such column.
     """
     levels = X.levels.get(name, ()) if isinstance(X, Table) else ()
-    if getattr(X, "label_name", None) == name and X.labels is not None:
-        return X.labels, levels
-    further = getattr(X, "metadata", {})
+    further = label_columns(X) if isinstance(X, Table) else {}
     if name in further:
         return further[name], levels
     columns = feature_names_of(model)
@@ -443,10 +441,12 @@ def _separation(values: FloatArray, components: Sequence[str], groups: Groups) -
     result = separation_of(values, np.where(groups.values == WITHOUT, "", groups.values))
     if result is None or result.component is None or result.sided < 1:
         return ""
-    name, sides = components[result.component], [result.group, result.others]
-    if len(groups.classes) == 2:
-        return f"{name} separates {' from '.join(style.drawable(kind) for side in sides for kind in side)}"
-    return f"{name} separates {' and '.join(map(style.drawable, result.group))}"
+    sides = [result.group, *([result.others] if len(groups.classes) == 2 else [])]
+    texts = (" and ".join(map(style.drawable, side)) for side in sides)
+    what = (
+        f"{groups.title} " if groups.classes[0].isdigit() and groups.title else ""
+    )  # of 4, 6 and 8 cylinders
+    return f"{components[result.component]} separates {what}{' from '.join(texts)}"
 
 
 def _ellipses(values: FloatArray, groups: Groups) -> tuple[list[Ellipse], list[str]]:
@@ -463,8 +463,8 @@ def _ellipses(values: FloatArray, groups: Groups) -> tuple[list[Ellipse], list[s
             result.append(Ellipse(kind, "rows", normal_ellipse(members, USUAL)))
         if len(members) >= FEWEST_OF_MEAN:
             result.append(Ellipse(kind, "mean", mean_ellipse(members, USUAL)))
-    notes = [f"Ellipses: {100 * USUAL:g} % of a normal distribution (thin), and of its mean (thick)."]
-    notes = notes if result else []
+    about = f"Ellipses: {100 * USUAL:g} % of a normal distribution (thin), and of its mean (thick)."
+    notes = [about] if result else []
     if without:
         notes.append(f"No ellipse of {listed(without)}: not spread like a normal distribution.")
     return result, notes

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter
-from matplotlib.transforms import Bbox
 
 from gramian.answers.choose_components import choose_components
 from gramian.core.checks import counted, number, percent
@@ -132,29 +131,26 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     ax.set_ylim(0, 103)
     ax.legend(loc="center right")
     if data.rules:
-        _draw_rules(ax, data.rules, above)
+        _draw_rules(ax, data.rules)
     return ax
 
 
-def _draw_rules(ax: Any, rules: Sequence[ComponentChoice], tall: float) -> None:
-    """Draw the number of each rule in a panel above the axes."""
-
-    def place_of(_: Any, __: Any) -> Bbox:
-        box, millimetre = ax.get_position(original=False), 1 / style.INCH / ax.get_figure().get_figheight()
-        return Bbox.from_bounds(box.x0, box.y1 + millimetre, box.width, tall * millimetre)
-
-    start, last = ax.get_xlim()
-    above = ax.inset_axes([0, 1, 1, 1], sharex=ax)
-    above.set_axes_locator(place_of)
-    for line, choice in enumerate(rules):
+def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
+    """Draw the number of each rule above 100 %."""
+    (start, last), count = ax.get_xlim(), len(rules)
+    whole = ax.bbox.height / ax.get_figure().dpi * style.INCH
+    tall = min(RULE * style.size("ytick.labelsize"), whole / (2 * count))
+    places = 100 * (1 + tall * np.arange(count, 0, -1) / (whole - tall * count))
+    for y, choice in zip(places, rules, strict=True):
         x = min(max(choice.number or 0, start), last)
         marker = ">" if (choice.number or 0) > last else "D"
-        above.plot(x, line, marker, color=style.ink(), ms=3.5, clip_on=False)
-        above.annotate(choice.answer, (x, line), xytext=(5, 0), textcoords="offset points", va="center")
-    named_rows(above, [choice.rule for choice in rules])
-    above.tick_params(which="both", length=0, labelbottom=False)
-    above.grid(axis="y", color=style.PALE, lw=0.6)
-    above.spines[:].set_visible(False)
+        ax.plot(x, y, marker, color=style.ink(), ms=3.5, clip_on=False)
+        ax.annotate(choice.answer, (x, y), xytext=(5, 0), textcoords="offset points", va="center")
+    ax.hlines(places, start, last, color=style.PALE, lw=0.6, zorder=0)
+    shares = range(0, 101, 20)
+    ax.set_yticks([*shares, *places], [*map(str, shares), *(choice.rule for choice in rules)])
+    ax.set_ylim(0, places[0] + 3)
+    ax.spines["left"].set_bounds(0, 100)
 
 
 def _plain_log(axis: Any) -> None:
@@ -296,18 +292,15 @@ def selection_data(result: Any) -> Data:
     if not isinstance(result, Selection) or not len(result):
         hint = 'A filter compares numbers of features only with k="cv", and a search that was stopped '
         raise DataError("There is no selection to draw.", f"{hint}immediately has no candidates.")
-    sizes = [candidate.size for candidate in result]
-    columns: dict[str, Any] = {
-        "candidate": np.array([result.label_of(candidate) for candidate in result], dtype=object)
-    }
-    for name in ("size", "mean", "standard_error"):
-        columns[name] = np.array([getattr(candidate, name) for candidate in result], dtype=float)
+    numbers = ("size", "mean", "standard_error")
+    columns = {"candidate": np.array([result.label_of(candidate) for candidate in result], dtype=object)}
+    columns |= {name: np.array([getattr(one, name) for one in result], dtype=float) for name in numbers}
     columns["chosen"] = np.arange(len(result)) == result.choice.place
-    sentences = [f"{result.about.splitlines()[0].rstrip('.')}."]
-    sentences += [result.remarks()[0].lstrip("* ")]
+    sentences = [f"{result.about.splitlines()[0].rstrip('.')}.", result.remarks()[0].lstrip("* ")]
     if np.isfinite(columns["standard_error"]).any():
         sentences.append("Bars: one standard error of the mean over folds.")
-    if None in sizes or len(set(sizes)) <= max(1, len(sizes) // 2):  # a list
+    sizes = columns["size"]
+    if np.isnan(sizes).any() or len(set(sizes)) <= max(1, len(sizes) // 2):  # a list
         return Data(columns, sentences, x=result.measure)
     return Data(columns, sentences, x=f"number of {result.unit}", y=result.measure)
 
