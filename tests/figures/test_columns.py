@@ -182,6 +182,24 @@ def test_the_correlation_circle(X):
     ] == [True, False]
 
 
+def test_a_circle_has_described_numbers_in_another_colour(pca, X):
+    weight = X[:, 0] + np.random.default_rng(1).normal(size=len(X))
+    described = gramian.describe(pca, X, {"site": ["a", "b"] * 10, "weight": weight})
+    data = figures.correlation_circle_data(pca, described, components=(2, 1))
+    assert data.columns["column"][4:] == ["weight"]
+    assert data.columns["described"].tolist() == [False] * 4 + [True]
+    expected = [np.corrcoef(weight, score)[0, 1] for score in pca.transform(X).T[::-1]]
+    np.testing.assert_allclose([data.columns[name][4] for name in ("PC2", "PC1")], expected)
+    plain = figures.correlation_circle_data(pca, components=(2, 1))
+    assert data.notes[:1] == plain.notes  # of the fitted columns
+    ax = figures.correlation_circle(pca, described, components=(2, 1))
+    fitted, added = (one for one in ax.collections if isinstance(one, Quiver))
+    assert (fitted.N, added.N) == (4, 1)
+    np.testing.assert_allclose([added.U[0], added.V[0]], expected)
+    colours = {one.get_text(): one.get_color() for one in labels_of(ax).drawn if hasattr(one, "get_text")}
+    assert colours["weight"] == style.VERMILION != colours["x0"]
+
+
 def test_a_rotation_has_a_panel_for_each_component():
     X = np.random.default_rng(0).normal(size=(30, 70))
     result = gramian.rotate(gramian.PCA(3).fit(X))
@@ -189,6 +207,17 @@ def test_a_rotation_has_a_panel_for_each_component():
     assert [len(ax.patches) for ax in axes] == [20] * 3
     assert axes[0].figure.get_suptitle() == f"Rotated by {result.method}"
     assert "The 20 of 70 columns with the largest loadings of each component." in style.caption(axes)
+
+
+def test_more_arrows_have_names_where_axes_are_wide():
+    cancer = load_breast_cancer()
+    table = Table(cancer.data, tuple(f"c{j}" for j in range(30)))
+    model, counts = gramian.PCA(2, scale="unit").fit(table), []
+    for width in (85, 120, 180):
+        with style.canvas(width):
+            ax = figures.correlation_circle(model)
+        counts.append(len(boxes_of(labels_of(ax))))
+    assert counts[0] <= counts[1] <= 12 < 20 <= counts[2]
 
 
 def test_kernel_pca_has_no_loadings(X):

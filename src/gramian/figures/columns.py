@@ -315,7 +315,7 @@ def biplot(data: points.ScoresData, ax: Any, **scatter: Any) -> Any:
     Returns
     -------
     matplotlib.axes.Axes
-        The 40 longest arrows, and names of the 12 longest.
+        The 40 longest arrows, and names of the 12 longest, of more if the axes are wide.
 
     Raises
     ------
@@ -349,19 +349,21 @@ def _pair(model: Any, components: Any) -> list[int]:
     return indices
 
 
-def correlation_circle_data(model: Any, *, components: Sequence[int | str] = (1, 2)) -> Data:
+def correlation_circle_data(
+    model: Any, description: Description | None = None, *, components: Sequence[int | str] = (1, 2)
+) -> Data:
     """Return what :func:`correlation_circle` draws, whose arguments these are.
 
     Parameters
     ----------
-    model, components
+    model, description, components
         As of :func:`correlation_circle`.
 
     Returns
     -------
     Data
         ``columns`` has the correlations of each column, and in "squares" the sums of their squares: the
-        shares of its variance that the two components explain.
+        shares of its variance that the two components explain; with a description "described" too.
 
     Examples
     --------
@@ -376,13 +378,21 @@ def correlation_circle_data(model: Any, *, components: Sequence[int | str] = (1,
     if "correlation" not in statistics:
         raise DataError("The model subtracts no mean, so it knows no correlations. Draw loadings.")
     result = statistics["correlation"][:, indices]
-    squares = np.square(result).sum(axis=1)
-    mean = 100 * float(np.mean(squares))
-    note = f"The two explain {mean:.3g} % of a variable's variance on average, and all of one at the circle."
-    columns = {"column": feature_names_of(model)}
-    columns |= {f"PC{index + 1}": result[:, j] for j, index in enumerate(indices)} | {"squares": squares}
+    names, mean = feature_names_of(model), 100 * float(np.square(result).sum(axis=1).mean())
+    notes = [
+        f"The two explain {mean:.3g} % of a variable's variance on average, and all of one at the circle."
+    ]
+    own = len(names)
+    if description is not None:
+        numbers = np.flatnonzero(np.isfinite(description.r[:, indices]).all(axis=1))
+        names = [*names, *(description.variables[i] for i in numbers.tolist())]
+        result = np.vstack([result, description.r[np.ix_(numbers, indices)]])
+        notes.append("In colour: variables that the model does not use.")
+    columns = {"column": names} | {f"PC{index + 1}": result[:, j] for j, index in enumerate(indices)}
+    columns |= {"squares": np.square(result).sum(axis=1)}
+    columns |= {} if description is None else {"described": np.arange(len(names)) >= own}
     x, y = (f"correlation with {axis_title(model, index)}" for index in indices)
-    return Data(columns, [note], x=x, y=y)
+    return Data(columns, notes, x=x, y=y)
 
 
 @figure(correlation_circle_data)
@@ -393,6 +403,8 @@ def correlation_circle(data: Data, ax: Any, **circle: Any) -> Any:
     ----------
     model : fitted PCA
         The model whose components are correlated with columns.
+    description : Description, optional
+        Of :func:`gramian.describe`: the numbers that it describes are drawn in another colour.
     components : pair of int or str, default=(1, 2)
         Components.
     title : str or None, default="auto"
@@ -405,7 +417,7 @@ def correlation_circle(data: Data, ax: Any, **circle: Any) -> Any:
     Returns
     -------
     matplotlib.axes.Axes
-        The 40 longest arrows, and names of the 12 longest.
+        The 40 longest arrows, and names of the 12 longest, of more if the axes are wide.
 
     Raises
     ------
@@ -427,9 +439,13 @@ def correlation_circle(data: Data, ax: Any, **circle: Any) -> Any:
     look = {"fill": False, "edgecolor": style.LINE, "linewidth": 0.8}
     ax.add_patch(Circle((0, 0), 1, **look | circle))
     style.zero_lines(ax)
-    names, *tips, _ = data.columns.values()
-    labels = Labels(ax)
-    style.note(ax, Arrows(np.stack(tips, axis=1), names).draw(ax, labels), labels)
+    names, x, y, _, *described = data.columns.values()
+    tips, names, labels = np.stack([x, y], axis=1), np.array(names, dtype=object), Labels(ax)
+    own = ~described[0] if described else np.isfinite(x)
+    style.note(ax, Arrows(tips[own], names[own]).draw(ax, labels))
+    if not own.all():
+        style.note(ax, Arrows(tips[~own], names[~own]).draw(ax, labels, color=style.VERMILION))
+    style.note(ax, labels)
     style.set_edges(ax, [[-REACH, REACH]] * 2, equal=True)
     return ax
 

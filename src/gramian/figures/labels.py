@@ -92,13 +92,9 @@ class Labels(Artist):  # type: ignore[misc]
         """
         there = [index for index, text in enumerate(texts) if str(text).strip()]
         look = {"fontsize": "small", "color": style.ink(), "alpha": 0.85} | look | style.PLAIN
-        look |= {
-            "ha": "center",
-            "va": "center",
-            "transform": IdentityTransform(),
-            "figure": self.get_figure(),
-        }
+        look |= {"ha": "center", "va": "center", "figure": self.get_figure()}
         look["bbox"] = {"facecolor": self.axes.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 0.3}
+        look["transform"] = IdentityTransform()
         made = [Text(0, 0, style.drawable(texts[index], 28), **look) for index in there]
         self.groups.append((np.asarray(points, dtype=float)[there], made, kind, what))
 
@@ -262,18 +258,18 @@ class Arrows:
         """Return the places of the arrows that are drawn, the longest first."""
         return np.argsort(-np.hypot(*tips.T), kind="stable")[:MOST]
 
-    def draw(self, ax: Any, labels: Labels, edges: Any = None, equal: bool = True) -> str:
+    def draw(self, ax: Any, labels: Labels, edges: Any = None, equal: bool = True, **look: Any) -> str:
         """Draw the arrows, add their names to labels, and return a sentence."""
         tips, about = (self.tips, "") if edges is None else self.scaled(edges, equal)
         order, wide = self.longest(tips), ax.bbox.width / ax.get_figure().dpi * style.INCH
         most = round(NAMED * max(wide / WIDE, 1) ** 2)
         tips, names = tips[order], [self.names[j] for j in order[:most].tolist()]
-        draw_arrows(ax, np.zeros(2), tips, alpha=np.where(np.arange(len(tips)) < most, 1, PALE))
+        draw_arrows(ax, np.zeros(2), tips, alpha=np.where(np.arange(len(tips)) < most, 1, PALE), **look)
         # Axes of equal units, when they know their size, may cut limits to the range of the data around 0.
         ax.update_datalim([*tips, *-tips])
         tips = tips[: len(names)]
         labels.block(along(tips))
-        labels.add(tips, names, kind="arrows", what="arrow name", alpha=1, weight="bold")
+        labels.add(tips, names, kind="arrows", what="arrow name", alpha=1, weight="bold", **look)
         few = len(self.names) > MOST
         sentences = [about, f"The {MOST} longest of {len(self.names):,} arrows." if few else ""]
         if len(names) < len(order):
