@@ -18,7 +18,7 @@ from gramian.core.checks import check_choice, counted
 from gramian.core.records import FloatArray, IndexArray
 from gramian.errors import DataError
 from gramian.figures import points, style
-from gramian.figures.drawing import DASHED, NOTHING, Data, bars, figure, fitted, heat_map, place_of, width_of
+from gramian.figures.drawing import DASHED, NOTHING, Data, bars, figure, fitted, heat_map, places_of, width_of
 from gramian.figures.labels import Arrows, Labels
 from gramian.models.pca.tables import linear_columns
 from gramian.statistics.associations import LEVEL, SHOWN, Description
@@ -84,7 +84,7 @@ def loadings_data(
     if kind == "auto":
         kind = "bars" if column_axis(names) is None else "lines"
     requested = range(1, min(k, FIRST) + 1) if components is None else components
-    indices = [place_of(component, k, "components") for component in requested]
+    indices = places_of(requested, k)
     titles = [component_titles(model, k)[index] for index in indices]
     result = _loadings_data(names, titles, directions[:, indices], kind)
     note = f"Loading (entry of a unit vector); {len(indices)} of {k} components."
@@ -342,7 +342,7 @@ def biplot(data: points.ScoresData, ax: Any, **scatter: Any) -> Any:
 def _pair(model: Any, components: Any) -> list[int]:
     """Return the places of two components of a linear model."""
     k = _directions(model).shape[1]
-    indices = points.places_of(components, k)
+    indices = points.pair_of(components, k)
     if len(indices) < 2:
         hint = "Fit more." if k == 1 else "Name two, such as (1, 2)."
         raise DataError("A figure with arrows needs two components.", hint)

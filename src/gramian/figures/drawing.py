@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -104,8 +103,8 @@ def fitted(model: Any) -> Any:
     return decomposition_of(model)
 
 
-def place_of(component: int | str, count: int, name: str = "component", advice: str = "") -> int:
-    """Return the place, from 0, of a component given as 3 or "PC3".
+def places_of(components: Any, count: int, advice: str = "") -> list[int]:
+    """Return the places, from 0, of components given as 3 or "PC3", one or several.
 
     Raises
     ------
@@ -114,18 +113,17 @@ def place_of(component: int | str, count: int, name: str = "component", advice: 
 
     Examples
     --------
-    >>> place_of("PC3", 5), place_of(1, 5)
-    (2, 0)
+    >>> places_of(("PC3", 1), 5), places_of(2, 5)
+    ([2, 0], [1])
     """
     if count == 0:
         raise DataError(NOTHING)
-    number = component
-    if isinstance(component, str):
-        matched = re.fullmatch(r"(?:PC)?(\d+)", component.strip(), re.IGNORECASE)
-        if matched is None:
-            raise ParameterError(name, component, "is not a component", f"Choose PC1 to PC{count}.")
-        number = int(matched[1])
-    return checks.check_integer(name, number, 1, count, advice or f"The model has PC1 to PC{count}.") - 1
+    several = [components] if isinstance(components, int | str | np.integer) else components
+    texts = [str(component).strip().upper().removeprefix("PC") for component in several]
+    if other := next((text for text in texts if not text.isdecimal()), None):
+        raise ParameterError("components", other, "is not a component", f"Choose PC1 to PC{count}.")
+    advice = advice or f"The model has PC1 to PC{count}."
+    return [checks.check_integer("components", int(text), 1, count, advice) - 1 for text in texts]
 
 
 def numbers_of(X: Any) -> AnyArray:

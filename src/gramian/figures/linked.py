@@ -31,11 +31,7 @@ SHAPES = (
 )
 # What ends a script in a page, and properties of every JavaScript object.
 END_OF_SCRIPT = re.compile("<(?=/?script|!--)", re.IGNORECASE)
-OF_OBJECTS = {
-    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString"),
-    *("valueOf", "__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
-}
-
+OF_OBJECTS = re.compile("__.+__|constructor|valueOf|to(Locale)?String|(hasOwn|isPrototype|propertyIs).*")
 
 INK, SOFT, LINE, ZERO = map(style.of_page, (style.INK, style.SOFT, style.LINE, style.ZERO))
 BLUE, VERMILION = style.of_page(style.BLUE), style.of_page(style.VERMILION)
@@ -68,7 +64,7 @@ def drawable(text: str) -> str:
     'constructor '
     """
     line = END_OF_SCRIPT.sub(r"\\x3c", shown(text))
-    return f"{line} " if line in OF_OBJECTS else line
+    return f"{line} " if OF_OBJECTS.fullmatch(line) else line
 
 
 def table(columns: Mapping[str, Any], name: str = "") -> dict[str, Any]:

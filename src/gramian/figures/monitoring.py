@@ -111,8 +111,7 @@ def _rows(X: Any, start: int, stop: int) -> Any:
         return X.iloc[start:stop]
     X = X.read() if isinstance(X, Scan) else X
     some = as_float64(numbers_of(X)[start:stop])
-    named = isinstance(X, Table) and X.feature_names is not None
-    return Table(some, X.feature_names) if named else some
+    return Table(some, X.feature_names) if isinstance(X, Table) else some
 
 
 def explanation_data(explanation: Explanation) -> Data:

@@ -11,11 +11,11 @@ from contourpy import contour_generator
 from matplotlib.colors import LinearSegmentedColormap
 
 from gramian.core.arrays import as_float64
-from gramian.core.checks import counted, evenly, number
+from gramian.core.checks import counted, number
 from gramian.core.records import AnyArray, FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
 from gramian.figures import points, style
-from gramian.figures.drawing import Data, figure, fitted, numbers_of, place_of
+from gramian.figures.drawing import Data, figure, fitted, numbers_of, places_of
 from gramian.figures.images import beside
 from gramian.figures.labels import Labels, along, draw_arrows
 from gramian.models.pca.estimator import PCA
@@ -33,7 +33,7 @@ CELLS, LEVELS = 60, 9
 CONSTANT = 1e-9  # range of scores relative to the largest, up to which nothing varies
 SHOWN = 3  # components of a model
 SCORES = LinearSegmentedColormap.from_list("scores", ["#b35806", "#f1a340", "#a0a0a0", "#998ec3", "#542788"])
-MOST_POINTS, MOST_OF_RELATION = 400, 1000
+MOST_POINTS = 400
 FINE = 240  # cells along each axis of the grid of an equation
 PANEL = 38  # millimetres, the least width of a panel
 
@@ -116,13 +116,10 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
         columns |= dict(zip(titles[-1], result.T, strict=False))
     if min(map(len, titles)) == 1:  # a panel alone in a row
         titles = [[title for row in titles for title in row]]
-    n, rows = len(values), evenly(len(values), MOST_POINTS)
-    sentences = [
-        f"{LEVELS} evenly spaced lines of equal score for each component, thin ones of negative scores.",
-        f"{n:,} rows{f' ({MOST_POINTS} drawn)' if len(rows) < n else ''}.",
-    ]
-    hues = points.Groups.of(hue, n, fitted[0], X)
-    return Contours(columns, sentences, values, rows, hues, feature_names_of(fitted[0]), (), sides, titles)
+    rows, few = style.sampled_rows(len(values), MOST_POINTS)
+    about = f"{LEVELS} evenly spaced lines of equal score for each component, thin ones of negative scores."
+    hues = points.Groups.of(hue, len(values), fitted[0], X)
+    return Contours(columns, [about, few], values, rows, hues, feature_names_of(fitted[0]), (), sides, titles)
 
 
 def _levels(values: FloatArray) -> FloatArray:
@@ -159,7 +156,7 @@ def kernel_contours(data: Contours, ax: Any, **contour: Any) -> Any:
         Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: rows of panels each, unless one of
         them has a single component. A kernel PCA alone is drawn below plain PCA.
     X : array-like of shape (n_samples, 2)
-        Points drawn below the lines; at most 400, evenly spaced.
+        Points drawn below the lines; of more than 400 a random sample.
     hue : array-like of shape (n_samples,) or str, optional
         As for :func:`scores`.
     components : int, default=3
@@ -223,14 +220,12 @@ def relation_data(law: Any, X: Any, *, hue: Any = None) -> Rows:
     values = values.reshape(len(values), -1)
     if values.shape[1] != len(names):
         raise DataError(f"X has {values.shape[1]} columns, and the equation is between {len(names)}.")
-    some, n, called = values[:, used], len(values), [names[j] for j in used]
-    rows, hues = evenly(n, MOST_OF_RELATION), points.Groups.of(hue, n, None, X)
-    sentences = [
-        f"It holds on the curve. The rows are {number(law.residual, 2)} away from it (root mean square).",
-        f"{len(rows):,} of {n:,} rows." if len(rows) < n else "",
-    ]
+    some, called = values[:, used], [names[j] for j in used]
+    rows, few = style.sampled_rows(len(values), MOST_POINTS)
+    hues, away = points.Groups.of(hue, len(values), None, X), number(law.residual, 2)
+    about = f"It holds on the curve. The rows are {away} away from it (root mean square)."
     columns = dict(zip(called, some[rows].T, strict=True))
-    return Rows(columns, sentences, some, rows, hues, called, zero_set(law, some), title=str(law))
+    return Rows(columns, [about, few], some, rows, hues, called, zero_set(law, some), title=str(law))
 
 
 def _columns_of(law: Any) -> AnyArray:
@@ -271,7 +266,7 @@ def relation(data: Rows, ax: Any, **scatter: Any) -> Any:
     law : Relation
         One of :func:`gramian.relations`, in which two columns occur.
     X : array-like of shape (n_samples, n_features)
-        The rows; at most 1000 are drawn, evenly spaced.
+        The rows; of more than 400 a random sample is drawn.
     hue : array-like of shape (n_samples,), optional
         As for :func:`scores`.
     title : str or None, default="auto"
@@ -337,18 +332,18 @@ def directions_data(model: Any, X: Any, *, hue: Any = None) -> Directions:
     unit = "" if model.scale_ is None else " / scale"
     mean, P = as_float64(model.mean_) / scale, as_float64(model.components_)
     every = as_float64(numbers_of(X)).reshape(-1, 2)
-    rows, lengths = evenly(len(every), MOST_POINTS), np.sqrt(as_float64(model.explained_variance_))
+    (rows, few), lengths = style.sampled_rows(len(every), MOST_POINTS), np.sqrt(model.explained_variance_)
     values = every / scale
     Z = (values[rows] - mean) @ P[:1].T
     onto = mean + Z @ P[:1]
     hues = points.Groups.of(hue, len(every), model, X)
     titles = ["x", "y", "projected x", "projected y", "PC1"]
-    columns = {"row": np.array(rows)} | dict(zip(titles, np.hstack([values[rows], onto, Z]).T, strict=True))
+    columns = {"row": rows} | dict(zip(titles, np.hstack([values[rows], onto, Z]).T, strict=True))
     sentences = [
         f"Arrows: the roots of the variances, {', '.join(map(number, lengths))}.",
         "Thin lines lead to the projection on PC1.",
         "Unit: the scale of each column." if unit else "",
-        f"{len(rows):,} of {len(every):,} rows, evenly spaced." if len(rows) < len(every) else "",
+        few,
     ]
     axes = [f"{name}{unit}" for name in feature_names_of(model)]
     arrows = dict(zip(component_names(k), mean + lengths[:, None] * P, strict=True))
@@ -367,7 +362,7 @@ def directions(data: Directions, ax: Any, **scatter: Any) -> Any:
     model : fitted PCA
         Of two columns.
     X : array-like of shape (n_samples, 2)
-        At most 400 rows are drawn, evenly spaced.
+        Of more than 400 rows a random sample is drawn.
     hue : array-like of shape (n_samples,) or str, optional
         As for :func:`scores`.
     title : str, optional
@@ -431,7 +426,7 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
     count = min(table.shape[1] for table in tables)
     if len(components) != 2:
         raise ParameterError("components", components, "are not two columns", "Name two, such as (1, 3).")
-    indices = [place_of(item, count, "components", f"{count} columns are whitened.") for item in components]
+    indices = places_of(components, count, f"{count} columns are whitened.")
     rows, few = style.sampled_rows(n)
     pairs = [table[:, indices] for table in tables]
     sides = np.hstack(pairs)[rows].T

@@ -16,7 +16,7 @@ from gramian.core.checks import counted, listed
 from gramian.core.records import AnyArray, FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
-from gramian.figures.drawing import Data, figure, numbers_of, place_of
+from gramian.figures.drawing import Data, figure, numbers_of, places_of
 from gramian.figures.labels import Arrows, Labels, outermost
 from gramian.figures.style import sampled_rows
 from gramian.models.inputs import expected_columns
@@ -206,7 +206,7 @@ def scores_data(
     Z = as_float64(_mapped(model, X) if mapped is None else mapped)
     n, k = Z.shape
     groups, markers = Groups.of(hue, n, model, X), Groups.of(style, n, model, X, "style")
-    indices = places_of(components, k)
+    indices = pair_of(components, k)
     single = len(indices) == 1
     values = np.stack([Z[:, indices[0]], np.arange(n)], axis=1) if single else Z[:, indices]
     names = None if labels is False else labels
@@ -223,8 +223,7 @@ def scores_data(
         written = () if groups.is_many or single else _outermost(values, written)
     lines, sentences = _ellipses(values, groups) if ellipses and not single else ([], [])
     drawn, few = sampled_rows(n)
-    notes = [few or f"{counted(n, 'row')}."]
-    notes += ["Names: the outermost rows."] if "" in written and labels is None else []
+    notes = [few, *["Names: the outermost rows."] * ("" in written and labels is None)]
     if groups.is_scale and (without := int(np.isnan(groups.values).sum())):
         notes.append(f"{counted(without, 'row')} without {groups.title or 'a value'} not drawn.")
     components = tuple(f"PC{index + 1}" for index in indices)
@@ -366,8 +365,8 @@ def draw_legend(ax: Any, data: Any, **scatter: Any) -> None:
         style.legend(ax, handles, [*hues, *data.style.kinds], title)
 
 
-def places_of(components: Any, k: int) -> list[int]:
-    """Return the places, from 0, of one or two components.
+def pair_of(components: Any, k: int) -> list[int]:
+    """Return the places, from 0, of one or two components; of a single one where there is no other.
 
     Raises
     ------
@@ -376,15 +375,10 @@ def places_of(components: Any, k: int) -> list[int]:
 
     Examples
     --------
-    >>> places_of((1, "PC3"), 5), places_of(2, 5), places_of((1, 2), 1)
+    >>> pair_of((1, "PC3"), 5), pair_of(2, 5), pair_of((1, 2), 1)
     ([0, 2], [1], [0])
     """
-    requested: list[Any] = (
-        [components] if isinstance(components, int | str | np.integer) else list(components)
-    )
-    if k == 1:
-        requested = requested[:1]
-    indices = [place_of(component, k, "components") for component in requested]
+    indices = places_of(components[:1] if k == 1 and not isinstance(components, int) else components, k)
     if not 0 < len(indices) <= 2 or len(set(indices)) < len(indices):
         hint = "Name two different components, such as (1, 3), or one."
         raise ParameterError("components", components, "are not two different components", hint)

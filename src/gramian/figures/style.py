@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 from PIL import Image
 
-from gramian.core.checks import shown
+from gramian.core.checks import counted, shown
 from gramian.core.records import FloatArray
 from gramian.errors import ParameterError
 
@@ -326,12 +326,12 @@ def zero_lines(ax: Axes, x: bool = True, y: bool = True) -> None:
         ax.axhline(0, **look)
 
 
-def sampled_rows(n: int) -> tuple[Any, str]:
-    """Return the places of at most ``SAMPLE`` rows, drawn at random, and a sentence about them or ""."""
-    if n <= SAMPLE:
-        return np.arange(n), ""
-    rows = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
-    return rows, f"A random sample of {SAMPLE:,} of {n:,} rows (seed 0)."
+def sampled_rows(n: int, most: int = SAMPLE) -> tuple[Any, str]:
+    """Return the places of at most so many rows, drawn at random, and a sentence about them."""
+    if n <= most:
+        return np.arange(n), f"{counted(n, 'row')}."
+    rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+    return rows, f"A random sample of {most:,} of {n:,} rows (seed 0)."
 
 
 # -------------------------------------------------------------------- writing
