@@ -62,8 +62,8 @@ def slope(values: list[dict[str, Any]], what: str) -> str:
 
 def svg(family: str, values: list[dict[str, Any]]) -> str:
     """Return both charts of a family side by side."""
-    with style.canvas(180, 75), style.defaults():
-        panels = style.subplots(1, 2)[0]
+    with style.canvas(180), style.defaults():
+        panels = style.subplots(1, 2, height_mm=75)[0]
         for panel, (what, title) in zip(panels, UNITS.items(), strict=True):
             for name, colour in zip(
                 dict.fromkeys(value["contender"] for value in values), COLOURS, strict=False

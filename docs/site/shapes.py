@@ -148,8 +148,8 @@ def points(known: Mapping[str, float]) -> Iterator[dict[str, Any]]:
 def svg(known: Mapping[str, float]) -> str:
     """Return the figure: ratio over size, with logarithmic axes and a line at 1."""
     values = list(points(known))
-    with style.canvas(180, 85), style.defaults():
-        ax = style.subplots()
+    with style.canvas(180), style.defaults():
+        ax = style.subplots(height_mm=85)
         for shape, colour, marker in zip(LINES, (*COLOURS, "#CC79A7"), "osD^P", strict=True):
             for on_line in (True, False):
                 own = sorted(

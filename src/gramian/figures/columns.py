@@ -86,24 +86,23 @@ def loadings_data(
     requested = range(1, min(k, FIRST) + 1) if components is None else components
     indices = places_of(requested, k)
     titles = [component_titles(model, k)[index] for index in indices]
-    result = _loadings_data(names, titles, directions[:, indices], kind)
     note = f"Loading (entry of a unit vector); {len(indices)} of {k} components."
     lines = {"equal": len(names) ** -0.5} if kind == "bars" else {}
-    return replace(result, notes=[note, *result.notes], lines=lines)
+    return _loadings_data(names, titles, directions[:, indices], kind, note, lines=lines)
 
 
 def _loadings_data(
-    names: Sequence[str], titles: Sequence[str], values: FloatArray, kind: str
+    names: Sequence[str], titles: Sequence[str], values: FloatArray, kind: str, about: str, **more: Any
 ) -> LoadingsData:
     """Return what is drawn of loadings, and which columns these are, if not all."""
     items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
     along, unit = (column_axis(names) if kind == "lines" else None) or items
-    drawn, notes = [np.argsort(along, kind="stable")] * len(titles), []
+    drawn, notes = [np.argsort(along, kind="stable")] * len(titles), [about]
     if kind == "bars":
         drawn = [_largest(column) for column in values.T]
         few = f"The {MOST_BARS} of {len(names):,} columns with the largest loadings"
         few += " of each component." if len(titles) > 1 else "."
-        notes = [few] if len(names) > MOST_BARS else []
+        notes += [few] if len(names) > MOST_BARS else []
     every = np.concatenate(drawn)
     columns = {
         "component": np.repeat(titles, [len(indices) for indices in drawn]).tolist(),
@@ -113,7 +112,7 @@ def _loadings_data(
     }
     y = "loading" if len(titles) > 1 else f"loading, {titles[0]}"
     x, y = ("loading", "") if kind == "bars" else (unit or "column", y)
-    return LoadingsData(columns, notes, kind, x=x, y=y)
+    return LoadingsData(columns, notes, kind, x=x, y=y, **more)
 
 
 def _largest(values: FloatArray) -> IndexArray:
@@ -173,8 +172,8 @@ def rotation_data(result: Rotation) -> LoadingsData:
     shares = zip(result.names, result.ratio, strict=True)
     titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
     note = f"Loadings rotated by {result.method}: component times standard deviation."
-    data = _loadings_data(result.columns, titles, result.loadings, "bars")
-    return replace(data, notes=[note, *data.notes], title=f"Rotated by {result.method}")
+    more = {"title": f"Rotated by {result.method}"}
+    return _loadings_data(result.columns, titles, result.loadings, "bars", note, **more)
 
 
 @figure(rotation_data)

@@ -32,6 +32,7 @@ MOST, NAMED = 40, 12  # arrows that are drawn, and that have a name: the longest
 WIDE = 95.0  # millimetres of axes above which more have a name
 PALE = 0.3  # opacity of the others
 FIT = 0.8  # share of the room to the edge for the longest arrow
+Kind = Literal["points", "arrows", "groups"]
 
 
 class Labels(Artist):  # type: ignore[misc]
@@ -77,13 +78,7 @@ class Labels(Artist):  # type: ignore[misc]
         self.obstacles = np.vstack([self.obstacles, points])
 
     def add(
-        self,
-        points: FloatArray,
-        texts: Sequence[Any],
-        *,
-        kind: Literal["points", "arrows", "groups"] = "points",
-        what: str = "name",
-        **look: Any,
+        self, points: FloatArray, texts: Sequence[Any], kind: Kind = "points", what: str = "name", **look: Any
     ) -> None:
         """Add labels of points of shape (n, 2); ``look`` is of matplotlib's Text.
 
@@ -153,7 +148,10 @@ class Room:
 
         ``halves`` are half the widths and heights of labels, and arrows begin at ``origin``.
         """
-        order, extreme = _order(points, self.high - self.low, kind)
+        order, extreme = np.arange(len(points)), np.zeros(len(points), dtype=bool)
+        if kind == "points" and len(points):
+            away, extreme = outermost(points, np.maximum(self.high - self.low, 1))
+            order = np.lexsort([-np.hypot(*away.T), ~extreme])
         named = np.isfinite(points).all(axis=1) & (np.reshape(halves, (-1, 2))[:, 0] > 0)
         for index in order[named[order]].tolist():
             at, half = points[index], halves[index] + GAP * self.unit
@@ -170,14 +168,6 @@ class Room:
                 best = int(np.argmin(costs + WEIGHTS[kind] * covered))
                 self.boxes = np.vstack([self.boxes, [*low[best], *high[best]]])
                 yield index, at + moves[best]
-
-
-def _order(points: FloatArray, size: Any, kind: str) -> tuple[AnyArray, BoolArray]:
-    """Return the order in which labels are placed, and which of the points are outermost."""
-    if kind != "points" or not len(points):
-        return np.arange(len(points)), np.zeros(len(points), dtype=bool)
-    away, extreme = outermost(points, np.maximum(size, 1))
-    return np.lexsort([-np.hypot(*away.T), ~extreme]), extreme
 
 
 def outermost(points: FloatArray, unit: Any) -> tuple[FloatArray, BoolArray]:

@@ -68,13 +68,9 @@ class Figure:
         if (self.data and table is None) or (self.labels and not labelled):
             return False
         pictures = getattr(watched, "picture_shape_", None) is not None
-        fits = {
-            None: True,
-            "pictures": pictures,
-            "tables": not pictures,
-            "centred tables": not pictures and getattr(watched, "center", True),
-            "two columns": watched.n_features_in_ == 2,
-        }
+        fits = {None: True, "pictures": pictures, "tables": not pictures}
+        fits["centred tables"] = not pictures and getattr(watched, "center", True)
+        fits["two columns"] = watched.n_features_in_ == 2
         enough = fits[self.fitted_on] and int(watched.n_components_) >= self.components
         return bool(enough and ("Monitor" not in self.models or can_be_monitored(watched)))
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from gramian.answers.choose_components import choose_components
-from gramian.core.checks import counted, number, percent
+from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.figures import style
 from gramian.figures.drawing import CELL, DASHED, NOTHING, Data, figure, fitted, named_rows, whole
@@ -167,18 +167,12 @@ def eigenvalues_data(model: Any) -> Data:
     values = np.asarray(certificate.values)
     if not values.size or not values[0] > 0:
         raise DataError("There is no eigenvalue above 0, so there is no error bound to draw.")
-    k, top, radii = len(values), float(values[0]), np.asarray(certificate.radii)
-    one_sided = "" if np.isfinite(certificate.upper).all() else "; some have no upper bound"
+    k, one_sided = len(values), "" if np.isfinite(certificate.upper).all() else "; some have no upper bound"
     columns = {"component": np.arange(1, k + 1), "eigenvalue": np.where(values > 0, values, np.nan)}
-    columns |= {"lower": certificate.lower, "upper": certificate.upper, "radius": radii}
-    sentences = [
-        f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided}.",
-        f"Largest error bound: {float(radii.max()) / top:.1e} of the largest eigenvalue ({number(top, 6)}). "
-        f"Requested tolerance: {certificate.tol:.1e}.",
-        "" if certificate.ok else "The certificate does not hold.",
-        f"The matrix is approximated by {certificate.approximation.by}." if certificate.approximation else "",
-    ]
-    return Data(columns, sentences, x="component", y=certificate.unit)
+    columns |= {"lower": certificate.lower, "upper": certificate.upper}
+    columns["radius"] = np.asarray(certificate.radii)
+    about = f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided}."
+    return Data(columns, [about, certificate.brief], x="component", y=certificate.unit)
 
 
 @figure(eigenvalues_data)

@@ -73,17 +73,17 @@ _INKS = ("axes.facecolor", "text.color")
 FIXED = {"svg.fonttype": "none", "svg.image_inline": True, "pdf.fonttype": 42}
 
 
-# The width and height in millimetres of figures without pyplot, None for the default.
-_canvas: ContextVar[tuple[float | None, float | None] | None] = ContextVar("canvas", default=None)
+# The width in millimetres of figures without pyplot, 0 for the default; None is with pyplot.
+_canvas: ContextVar[float | None] = ContextVar("canvas", default=None)
 _lock = threading.RLock()  # rcParams are those of the process
 _own: WeakSet[Figure] = WeakSet()  # figures that we made
 _captions: WeakKeyDictionary[Figure, list[Any]] = WeakKeyDictionary()
 
 
 @contextmanager
-def canvas(width_mm: float | None = None, height_mm: float | None = None) -> Iterator[None]:
-    """Draw figures of this size in millimetres without pyplot: no window, no list of figures."""
-    token = _canvas.set((width_mm, height_mm))
+def canvas(width_mm: float | None = None) -> Iterator[None]:
+    """Draw figures of this width in millimetres without pyplot: no window, no list of figures."""
+    token = _canvas.set(width_mm or 0)
     try:
         yield
     finally:
@@ -107,8 +107,7 @@ def defaults(**more: Any) -> Iterator[None]:
 
 def width_mm() -> float:
     """Return the width in millimetres of the figure that is drawn now."""
-    width, _ = _canvas.get() or (None, None)
-    return float(width or mpl.rcParams["figure.figsize"][0] * INCH)
+    return float(_canvas.get() or mpl.rcParams["figure.figsize"][0] * INCH)
 
 
 def subplots(
@@ -123,8 +122,8 @@ def subplots(
     ax : Axes or array of them, optional
         Those of the user.
     height_mm : float, optional
-        The height of a new figure, unless the canvas or ``rcParams["figure.figsize"]`` has one; by default
-        three quarters of the width.
+        The height of a new figure, unless ``rcParams["figure.figsize"]`` has one; by default three quarters
+        of the width.
     **more
         For ``Figure.subplots``, such as ``sharex``, ``width_ratios``.
 
@@ -140,11 +139,10 @@ def subplots(
             many = f"{'one' if count == 1 else count} matplotlib Axes"
             raise ParameterError("ax", allowed=f"must be {many}", hint="Leave it out for a new figure.")
         return axes.reshape(rows, cols) if rows else axes.item()
-    width, height = _canvas.get() or (None, None)
     across, up = mpl.rcParams["figure.figsize"]
-    if width is not None or (across, up) == DEFAULTS["figure.figsize"]:
+    if _canvas.get() or (across, up) == DEFAULTS["figure.figsize"]:
         across = width_mm() / INCH
-        up = (height or height_mm or across * INCH * HEIGHT / WIDTH) / INCH
+        up = height_mm / INCH if height_mm else across * HEIGHT / WIDTH
     options = {"figsize": (across, up), "layout": "constrained"}
     if _canvas.get() is None:
         import matplotlib.pyplot as plt  # slow, and it would choose a window system in the server
