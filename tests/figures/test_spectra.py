@@ -11,9 +11,9 @@ from gramian.errors import DataError
 
 def rules_of(ax):
     """Return the answers above 100 % of a scree, by their rules."""
-    texts = {text.xy[1]: text.get_text() for text in ax.texts if text.xy[1] > 100}
-    names = dict(zip(ax.get_yticks(), [label.get_text() for label in ax.get_yticklabels()], strict=True))
-    return {names[place]: answer for place, answer in texts.items()}
+    above = [text for text in ax.texts if text.xy[1] > 100]
+    assert [answer.xy[1] for answer in above[::2]] == [rule.xy[1] for rule in above[1::2]]
+    return {rule.get_text(): answer.get_text() for answer, rule in zip(above[::2], above[1::2], strict=True)}
 
 
 def test_a_scree_has_every_known_component_and_rule(pca, X):

@@ -65,7 +65,7 @@ def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> 
         f"{MARKED} % needs {needs}.",
     ]
     rules = [choice for choice in chosen if choice.number is not None]
-    return Scree(columns, sentences, rules, x="component", y="share of variance (%)", lines=lines)
+    return Scree(columns, sentences, rules, x="component", lines=lines)
 
 
 @figure(scree_data)
@@ -132,6 +132,7 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     ax.legend(loc="center right")
     if data.rules:
         _draw_rules(ax, data.rules)
+    ax.set_ylabel("share of variance (%)", y=50 / ax.get_ylim()[1])
     return ax
 
 
@@ -145,11 +146,12 @@ def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
         x = min(max(choice.number or 0, start), last)
         marker = ">" if (choice.number or 0) > last else "D"
         ax.plot(x, y, marker, color=style.ink(), ms=3.5, clip_on=False)
-        ax.annotate(choice.answer, (x, y), xytext=(5, 0), textcoords="offset points", va="center")
+        look = {"textcoords": "offset points", "va": "center"}
+        ax.annotate(choice.answer, (x, y), xytext=(5, 0), **look)
+        look |= {"xycoords": ("axes fraction", "data"), "ha": "right", "size": style.size("ytick.labelsize")}
+        ax.annotate(choice.rule, (0, y), xytext=(-4, 0), **look)
     ax.hlines(places, start, last, color=style.PALE, lw=0.6, zorder=0)
-    shares = range(0, 101, 20)
-    ax.set_yticks([*shares, *places], [*map(str, shares), *(choice.rule for choice in rules)])
-    ax.set_ylim(0, places[0] + 3)
+    ax.set(ylim=(0, places[0] + 3), yticks=range(0, 101, 20))
     ax.spines["left"].set_bounds(0, 100)
 
 
