@@ -134,7 +134,8 @@ def test_items_come_and_go(client, files, ids):
     listed = client.get("/api/v1/models").json()
     assert [one["given"] for one in listed] == [True] * 3 + [False]
     assert (listed[-1]["about"], listed[-1]["facts"]) == ("PCA, 3 components", {})
-    assert client.get(f"/api/v1/models/{item['id']}/file").content == content
+    got = client.get(f"/api/v1/models/{item['id']}/file")
+    assert (got.content, got.headers["content-type"]) == (content, BINARY["Content-Type"])
     assert client.delete(f"/api/v1/models/{ids['pca']}").status_code == 403
     assert client.delete(f"/api/v1/models/{item['id']}").status_code == 204
     got = client.get(f"/api/v1/models/{item['id']}")

@@ -18,7 +18,6 @@ Kind = Literal["model", "data"]
 Kinds = Literal["models", "data"]
 KINDS: dict[str, Kind] = {"models": "model", "data": "data"}
 ID = r"^[0-9a-f]{32}$"
-PATTERNS = {"size": r"^[0-9]{1,5}x[0-9]{1,5}$"}  # of an option that is any text elsewhere
 
 
 class Refusal(HTTPException):
@@ -60,8 +59,7 @@ def _fields(parameters: Iterable[Parameter]) -> Iterator[tuple[str, Any]]:
         else:
             kind = Annotated[param.kind, BeforeValidator(param.value)]
         default = ... if param.required else param.default
-        about = Field(default=default, description=param.help, pattern=PATTERNS.get(param.name))
-        yield param.name, (kind, about)
+        yield param.name, (kind, Field(default=default, description=param.help))
 
 
 def verbs() -> dict[str, Verb]:
@@ -138,17 +136,13 @@ class RowsQuery(VerbQuery, Reading):
 
 def query_of(verb: Verb) -> type[VerbQuery]:
     """Return the query of a verb: its options, and ids of what it takes besides the first input."""
-    fields, reads = (
-        dict(_fields(verb.options.values())),
-        any(param.about.kind == "data" for param in verb.inputs),
-    )
+    fields: dict[str, Any] = dict(_fields(verb.options.values()))
     for param in verb.inputs[1:]:
         required = param.required and param.name != "data"  # which may be the body
         kind, default = (str, ...) if required else (str | None, None)
         fields[param.name] = (kind, Field(default=default, description=f"Id. {param.help}", pattern=ID))
-    base = RowsQuery if reads else VerbQuery
-    made: type[VerbQuery] = create_model(f"{verb.name}Query", __base__=base, **fields)
-    return made
+    reads = any(param.about.kind == "data" for param in verb.inputs)
+    return create_model(f"{verb.name}Query", __base__=RowsQuery if reads else VerbQuery, **fields)
 
 
 _looks = [param for param in verb_of("plot").options.values() if param.name in LOOKS]

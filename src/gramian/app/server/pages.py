@@ -167,10 +167,8 @@ def _proposed(by_method: dict[str, Any]) -> list[dict[str, Any]]:
             value = proposal["value"] if isinstance(proposal["value"], list) else str(proposal["value"])
             if proposal["option"] == "exclude":  # as its field has it
                 value = ", ".join(f'"{entry}"' if set(',"') & set(entry) else entry for entry in value)
-            entry = result.setdefault(
-                (proposal["option"], str(value), proposal["why"]), proposal | {"value": value, "methods": []}
-            )
-            entry["methods"].append(method)
+            key = proposal["option"], str(value), proposal["why"]
+            result.setdefault(key, proposal | {"value": value, "methods": []})["methods"].append(method)
     return list(result.values())
 
 

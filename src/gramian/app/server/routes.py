@@ -31,7 +31,8 @@ Shown = Annotated[DataQuery, Query()]
 EXAMPLES = {"penguins": "penguins.csv", "rings": "rings.csv", "digits": "digits.npz", "faces": "faces.npz"}
 JSON, CSV = "application/json", "text/csv"
 ROWS = {JSON: ".json", CSV: ".csv"}
-FILE = {"application/octet-stream": ""}  # of any kind; its name or its content says which
+BINARY = "application/octet-stream"
+FILE = {BINARY: ""}  # of any kind; its name or its content says which
 FIGURES = {"json": JSON, "svg": "image/svg+xml", "png": "image/png", "csv": CSV}
 
 
@@ -203,10 +204,10 @@ async def list_verbs() -> list[dict[str, Any]]:
     return [fields.form_of(verb) for verb in fields.verbs().values()]
 
 
-@api.get("/models/{id}/file", **produces("application/octet-stream"))
+@api.get("/models/{id}/file", **produces(BINARY))
 def model_file(state: Server, id: Id) -> Response:
     """Download a model for gramian.load."""
-    return FileResponse(state.find("model", id).path, filename="model.gramian")
+    return FileResponse(state.find("model", id).path, filename="model.gramian", media_type=BINARY)
 
 
 @api.get("/{kinds}")
