@@ -245,6 +245,8 @@ def test_a_title_says_what_a_component_separates():
     assert model.plot(X, hue=kinds, title=None).figure.get_suptitle() == ""
     assert model.plot(X, hue=kinds, title="Mine").figure.get_suptitle() == "Mine"
     assert figures.scores_data(model, X, hue=kinds == "c").title == "PC1 separates False from True"
+    cylinders = pd.Series(np.where(kinds == "c", 8, 4), name="cylinders")
+    assert figures.scores_data(model, X, hue=cylinders).title == "PC1 separates cylinders 4 from 8"
     X[40] = -X[40]  # one exception
     assert figures.scores_data(gramian.PCA(2).fit(X), X, hue=kinds).title == ""
 
