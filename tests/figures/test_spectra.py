@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 import gramian
 from gramian import figures
 from gramian.errors import DataError
+from gramian.figures import style
 
 
 def rules_of(ax):
@@ -70,3 +71,12 @@ def test_intervals_are_those_of_the_certificate(pca):
         nothing = gramian.PCA(1).fit(np.ones((4, 2)))
     with pytest.raises(DataError, match="There is no eigenvalue above 0, so there is no error"):
         figures.eigenvalues(nothing)
+
+
+def test_bars_have_numbers_where_there_is_room():
+    model = gramian.PCA().fit(np.random.default_rng(0).normal(size=(60, 20)))
+    shares = [f"{share:.1f}" for share in figures.scree_data(model).columns["share"]]
+    for width, shown in ((85, []), (180, shares)):
+        with style.canvas(width):
+            ax = figures.scree(model, ())
+        assert [text.get_text() for text in ax.texts] == shown

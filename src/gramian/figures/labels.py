@@ -251,8 +251,7 @@ class Arrows:
     def draw(self, ax: Any, labels: Labels, edges: Any = None, equal: bool = True, **look: Any) -> str:
         """Draw the arrows, add their names to labels, and return a sentence."""
         tips, about = (self.tips, "") if edges is None else self.scaled(edges, equal)
-        order, wide = self.longest(tips), ax.bbox.width / ax.get_figure().dpi * style.INCH
-        most = round(NAMED * max(wide / WIDE, 1) ** 2)
+        order, most = self.longest(tips), round(NAMED * max(style.millimetres(ax)[0] / WIDE, 1) ** 2)
         tips, names = tips[order], [self.names[j] for j in order[:most].tolist()]
         draw_arrows(ax, np.zeros(2), tips, alpha=np.where(np.arange(len(tips)) < most, 1, PALE), **look)
         # Axes of equal units, when they know their size, may cut limits to the range of the data around 0.

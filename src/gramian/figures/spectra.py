@@ -22,7 +22,7 @@ from gramian.statistics.components import known_variances, shares_of
 if TYPE_CHECKING:
     from gramian.answers.stability import Stability
 
-MOST_BARS, MOST_LABELLED = 40, 12
+MOST_BARS, LABELLED = 40, 5  # millimetres of a bar with a number
 RULE = 0.56  # millimetres, the height of a rule for each point of its letters
 MARKED = 95  # % of the variance, whose number of components is shown
 
@@ -113,7 +113,7 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     for name, mask, colour in (("kept", kept, style.BLUE), ("left out", ~kept, style.LEFT_OUT)):
         if mask.any() and not many:
             drawn = ax.bar(x[mask], share[mask], **{"color": colour, "label": name} | bar)
-            if len(x) <= MOST_LABELLED:
+            if LABELLED * len(x) <= style.millimetres(ax)[0]:
                 texts = ax.bar_label(drawn, fmt="%.1f", padding=3, fontsize="small")
                 texts[0].set_ha("right" if name == "kept" else "center")  # beside the line
     if many:
@@ -139,7 +139,7 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
 def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
     """Draw the number of each rule above 100 %."""
     (start, last), count = ax.get_xlim(), len(rules)
-    whole = ax.bbox.height / ax.get_figure().dpi * style.INCH
+    whole = style.millimetres(ax)[1]
     tall = min(RULE * style.size("ytick.labelsize"), whole / (2 * count))
     places = 100 * (1 + tall * np.arange(count, 0, -1) / (whole - tall * count))
     for y, choice in zip(places, rules, strict=True):

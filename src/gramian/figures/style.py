@@ -303,7 +303,12 @@ def equal_units(ax: Axes, edges: Sequence[Sequence[float]]) -> tuple[list[list[f
     """
     if not is_comparable(edges):
         return [list(map(float, edge)) for edge in edges], False
-    return widened(edges, ax.get_position().size * _figure_of(ax).get_size_inches()), True
+    return widened(edges, ax.bbox.size), True
+
+
+def millimetres(ax: Axes) -> FloatArray:
+    """Return the width and the height of axes, before they are laid out."""
+    return np.asarray(ax.bbox.size / _figure_of(ax).dpi * INCH)
 
 
 def colour_bar(ax: Axes, drawn: Any, title: str) -> None:
