@@ -33,6 +33,9 @@ def test_a_control_chart_has_every_row_limit_and_alarm(monitor):
     assert data.notes[0].startswith(f"{table.alarms.sum()} alarm")
     upper, lower = figures.control_chart(monitor, rows).flat
     assert [upper.get_ylabel(), lower.get_ylabel(), lower.get_xlabel()] == ["T2", "SPE", "row"]
+    few = figures.control_chart(monitor, rows[:5])[1, 0]
+    few.figure.draw_without_rendering()
+    assert (few.get_xticks() % 1 == 0).all()  # there is no row 0.5
     calm, alarms = (points.get_offsets() for points in lower.collections)
     assert len(calm) + len(alarms) == 40
     np.testing.assert_allclose(alarms[:, 0], np.flatnonzero(table.alarms))

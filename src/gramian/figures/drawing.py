@@ -133,9 +133,9 @@ def numbers_of(X: Any) -> AnyArray:
     return arrays.to_numpy(X if callable(values) else values)
 
 
-def whole(axis: Any) -> None:
-    """Set ticks at whole numbers."""
-    axis.set_major_locator(MaxNLocator(12, integer=True, min_n_ticks=1))
+def whole(axis: Any, most: Any = 12) -> None:
+    """Set ticks at whole numbers; "auto" is as many as there is room for."""
+    axis.set_major_locator(MaxNLocator(most, integer=True, min_n_ticks=1))
 
 
 def width_of(names: Sequence[str], letters: str) -> float:

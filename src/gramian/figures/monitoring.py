@@ -98,6 +98,7 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
         panel.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0)), np.square))
         panel.set(ylabel=name, ylim=(0, None), xmargin=0.02)
         panel.yaxis.set_major_formatter(lambda value, _: number(value))
+    whole(axes[-1, 0].xaxis, "auto")
     if "time" in data.columns:
         locator = AutoDateLocator()
         axes[-1, 0].xaxis.set(major_locator=locator, major_formatter=ConciseDateFormatter(locator))
