@@ -376,20 +376,19 @@ def correlation_circle_data(
     statistics = linear_columns(model, model.n_components_).statistics
     if "correlation" not in statistics:
         raise DataError("The model subtracts no mean, so it knows no correlations. Draw loadings.")
-    result = statistics["correlation"][:, indices]
-    names, mean = feature_names_of(model), 100 * float(np.square(result).sum(axis=1).mean())
-    notes = [
-        f"The two explain {mean:.3g} % of a variable's variance on average, and all of one at the circle."
-    ]
-    own = len(names)
+    result, names = statistics["correlation"][:, indices], feature_names_of(model)
+    mean, own = 100 * float(np.square(result).sum(axis=1).mean()), len(names)
+    about = f"The two explain {mean:.3g} % of a variable's variance on average, and all of one at the circle."
     if description is not None:
         numbers = np.flatnonzero(np.isfinite(description.r[:, indices]).all(axis=1))
         names = [*names, *(description.variables[i] for i in numbers.tolist())]
-        result = np.vstack([result, description.r[np.ix_(numbers, indices)]])
+        result = np.vstack([result, description.r[numbers][:, indices]])
+    columns: dict[str, Any] = {"column": names}
+    columns |= {f"PC{index + 1}": result[:, j] for j, index in enumerate(indices)}
+    columns["squares"], notes = np.square(result).sum(axis=1), [about]
+    if description is not None:
+        columns["described"] = np.arange(len(names)) >= own
         notes.append("In colour: variables that the model does not use.")
-    columns = {"column": names} | {f"PC{index + 1}": result[:, j] for j, index in enumerate(indices)}
-    columns |= {"squares": np.square(result).sum(axis=1)}
-    columns |= {} if description is None else {"described": np.arange(len(names)) >= own}
     x, y = (f"correlation with {axis_title(model, index)}" for index in indices)
     return Data(columns, notes, x=x, y=y)
 

@@ -146,7 +146,7 @@ def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
         x = min(max(choice.number or 0, start), last)
         marker = ">" if (choice.number or 0) > last else "D"
         ax.plot(x, y, marker, color=style.ink(), ms=3.5, clip_on=False)
-        look = {"textcoords": "offset points", "va": "center"}
+        look: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
         ax.annotate(choice.answer, (x, y), xytext=(5, 0), **look)
         look |= {"xycoords": ("axes fraction", "data"), "ha": "right", "size": style.size("ytick.labelsize")}
         ax.annotate(choice.rule, (0, y), xytext=(-4, 0), **look)
