@@ -55,3 +55,28 @@ def test_several_causes_and_rows_are_named_once_or_not():
 def test_a_column_that_is_mostly_zero_has_no_logarithms_and_no_warning():
     others = np.column_stack([OTHERS, np.arange(len(OTHERS)) % 9 == 0])
     assert causes_of(np.append(ROW, 0.0), others, [*NAMES, "rare"], NUMBERS) == []
+
+
+def test_rows_that_agree_by_chance_are_no_copies_and_planted_ones_are():
+    rng = np.random.default_rng(0)
+    sizes = np.clip(np.round(3 + 1.3 * rng.normal(size=(300, 1)) + 0.4 * rng.normal(size=(300, 20))), 1, 5)
+    tables = {
+        "sparse counts": (rng.poisson(0.1, (200, 30)), 0),
+        "depths": (rng.poisson(rng.gamma(0.2, 1, 40) * rng.gamma(1, 1, (300, 1))), 0),
+        "answers that agree": (sizes, 0),
+        "counts": (rng.poisson(0.3, (300, 40)), 10),
+        "answers": (rng.integers(1, 6, (300, 15)), 10),
+        "numbers": (rng.normal(size=(100, 5)), 10),
+    }
+    for name, (table, planted) in tables.items():
+        X = table.astype(float)
+        X[:planted] = X[-planted:] if planted else X[:0]
+        found = [
+            row
+            for row in range(150 if planted == 0 else planted)
+            if any(
+                cause.kind == "copied row"
+                for cause in causes_of(X[row], np.delete(X, row, 0), ["x"] * X.shape[1], ["y"] * len(X))
+            )
+        ]
+        assert len(found) == planted, name

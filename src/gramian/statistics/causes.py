@@ -28,7 +28,7 @@ UNITS = {
 WARM = 20.0  # degrees of either scale, below which a reading in the other one says little
 FEWEST = 20  # other values that say what is usual
 FEW = 0.25  # of the columns, or two, that may be extreme for the values to be slips
-CHANCE = 1e-6  # expected copies of a row among others with independent columns
+CHANCE = 1e-4  # expected copies of a row among others that are none
 ALIKE = 0.9  # share of the columns of a row that one factor brings to the others
 
 
@@ -173,10 +173,13 @@ def _of_row(row: FloatArray, others: FloatArray, row_names: Sequence[str]) -> li
     held = np.isfinite(row)
     if held.sum() < 3:
         return []
-    copies = np.flatnonzero((others[:, held] == row[held]).all(axis=1))
-    if len(copies) and np.ptp(row[held]) > 0:
-        distinct = [len(np.unique(column[np.isfinite(column)])) for column in others[:, held].T]
-        if len(others) * float(np.prod(1.0 / np.array(distinct))) < CHANCE:
+    alike = others[:, held] == row[held]
+    copies, few = np.flatnonzero(alike.all(axis=1)), alike[~alike.all(axis=1)]
+    if len(copies) and len(few) and np.ptp(row[held]) > 0:
+        # Columns that agree together count as fewer: by the spread of how many agree in other rows.
+        shares, spread = alike.mean(axis=0), few.sum(axis=1).var()
+        together = max(1.0, float(spread / max((shares * (1 - shares)).sum(), 1e-9)))
+        if len(others) * float(np.prod(shares)) ** (1 / together) < CHANCE:
             return [Cause("copied row", "", None, None, f"has the same values as row {row_names[copies[0]]}")]
     low, high = np.nanquantile(others[:, held], MIDDLE, axis=0)
     values = row[held]
