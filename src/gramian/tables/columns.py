@@ -732,7 +732,7 @@ class _Growing:
             weights=None if weights is None else labels(weights, None),
             groups={name: labels(at) for name, at in self.roles.groups.items()},
             units={name: units[name] for name in features if name in units},
-            descriptions={name: texts[name] for name in features if name in texts},
+            descriptions={name: texts[name] for name in (*features, *self.roles.labels) if name in texts},
             levels=source.levels,
         )
 

@@ -1,5 +1,6 @@
 """The command ``describe``, and metadata in ``plot``, ``report`` and ``transform``."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -92,3 +93,17 @@ def test_refusals(samples, gramian):
         ("needs another model or DATA. Available: scores,", "plot m.gramian metadata bare.csv"),
     ):
         gramian.refuses(arguments, 2, words)
+
+
+def test_texts_of_questions_are_in_the_table_and_the_facts(folder, gramian):
+    rows = [f"{i * i % 7},{i % 5},{i % 3},{'ab'[i % 2]}" for i in range(20)]
+    head = "Q1,Q2,Q3,Q4\nHow old are you?,How tall?,,Are you well?"
+    Path("survey.csv").write_text("\n".join([head, *rows]))
+    gramian.works("fit survey.csv --n-components 2 --as-is --label Q4 -o m.gramian")
+    gramian.works("describe m.gramian survey.csv --label Q4 -o d.csv")
+    lines = Path("d.csv").read_text().splitlines()
+    assert lines[0].strip('"').endswith("description")
+    assert all("Are you well?" in line for line in lines[1:])
+    facts = json.loads(gramian.works("describe m.gramian survey.csv --label Q4 --json").out)
+    texts = {"Q4": "Are you well?", "Q1": "How old are you?", "Q2": "How tall?"}
+    assert facts["descriptions"] == texts

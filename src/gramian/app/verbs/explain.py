@@ -34,11 +34,17 @@ def describe(
         Also write a .csv or .parquet table, a line for each variable and component, or draw it: an .svg, .png
         or .pdf file.
     """
+    import numpy as np
+
     from gramian.answers.describe import describe
     from gramian.figures.registry import function_of
     from gramian.report.facts import payload
 
-    result = describe(model, data, top=top)
+    result, texts = describe(model, data, top=top), data.descriptions
+    named = (name for component in result.top for name, _ in component)
+    lines = result.columns()
+    if texts:
+        lines["description"] = np.array([texts.get(name, "") for name in lines["variable"]], dtype=object)
     columns = {"name": result.variables, "kind": result.kinds} | payload(result, *STATISTICS)
     facts = {
         "variables": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
@@ -47,11 +53,12 @@ def describe(
             for name, largest in zip(result.components, result.top, strict=True)
         ],
         "left_out": dict(result.left_out),
+        "descriptions": {name: texts[name] for name in (*result.variables, *named) if name in texts},
         "sentences": result.answers(),
         "notes": data.notes,
     }
     figures = {"metadata": lambda: function_of("columns", "metadata")(result)}
-    return verb.Result(result, facts, tables={"variables": result.columns()}, figures=figures)
+    return verb.Result(result, facts, tables={"variables": lines}, figures=figures)
 
 
 @verb.about(documented={"": "gramian.answers.explanation:explain"})
