@@ -401,6 +401,18 @@ def test_answers_and_flags_share_no_scale_with_what_goes_beyond():
     assert max(alarms.values()) <= 2, alarms
 
 
+def test_of_several_groups_those_that_the_measures_tell_apart_are_the_label():
+    rng = np.random.default_rng(0)
+    kind, part = rng.integers(3, size=90), rng.integers(2, size=90)
+    X = pd.DataFrame(rng.normal(size=(90, 4)) + kind[:, None], columns=list("abcd"))
+    for value in (kind, 0 * kind):  # of groups that tell nothing the first ones
+        table = X - kind[:, None] + value[:, None]
+        table.insert(0, "part", np.array(["test", "train"])[part])
+        table.insert(1, "kind", np.array(["u", "v", "w"])[kind])
+        table.loc[3, "kind"], table.loc[5, "a"] = None, np.nan
+        assert gramian.propose(table).reading["label"] == ("kind" if value.any() else "part")
+
+
 def test_indicators_beside_amounts_are_no_counts():
     rng = np.random.default_rng(0)
     credit = pd.DataFrame(rng.random((300, 40)) < 0.2).astype(int).add_prefix("purpose")

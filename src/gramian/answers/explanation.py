@@ -163,9 +163,8 @@ class Explanation(Tabulated):
     def table(self) -> dict[str, Any]:
         """Return all columns as a table: dict of str to arrays of shape (d,)."""
         groups = self.p_adjusted is not None
-        ends = (
-            ("mean_of_others", "difference_low", "difference_high") if groups else ("low", "median", "high")
-        )
+        of_groups = "mean_of_others", "difference_low", "difference_high"
+        ends = of_groups if groups else ("low", "median", "high")
         result = {"column": np.array(self.columns, dtype=object), "mean" if groups else "value": self.values}
         result |= dict(zip(ends, self.typical.T, strict=True)) | {"contribution": self.contributions}
         return result | ({"p_adjusted": self.p_adjusted} if groups else {})
@@ -330,10 +329,8 @@ def unusual_rows(watch: Monitor, X: Any, statistics: RowStatistics, count: int) 
         return []
     worst = statistics.worst(count)
     others = [_part(np.arange(data.shape[0]) != row, _most(data)) for row in worst]
-    explained = (
-        _explained_row(watch, statistics.columns, data, *result, [])
-        for result in zip(worst, others, strict=True)
-    )
+    each = zip(worst, others, strict=True)
+    explained = (_explained_row(watch, statistics.columns, data, *result, []) for result in each)
     return [result for result in explained if result.value > result.limit]
 
 

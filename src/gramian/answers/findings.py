@@ -308,7 +308,7 @@ def _strengths(Z: FloatArray) -> tuple[float, float]:
     """Return the largest eigenvalue of the correlations of some rows, and the norm of all correlations."""
     Z = Z - Z.mean(axis=0)
     values = np.linalg.eigvalsh(Z @ Z.T if len(Z) < Z.shape[1] else Z.T @ Z) / len(Z)
-    return float(values[-1]), float(np.sqrt(max(0.0, values @ (values - 1))))
+    return float(values[-1]), max(0.0, float(values @ (values - 1))) ** 0.5
 
 
 def _tracy_widom(n: int, p: int) -> tuple[float, float]:
@@ -491,7 +491,8 @@ def _agreement(x: IntArray, y: IntArray) -> float:
     np.add.at(table, (x, y), 1)
     right = [(some.max(axis=0).sum(), some.sum(axis=1).max()) for some in (table, table.T)]
     # Most rows of one group are named right by chance: the others must be, too.
-    return max(float(named / n) * (n - named <= UNNAMED * (n - largest)) for named, largest in right)
+    agree = (float(named / n) * bool(n - named <= UNNAMED * (n - largest)) for named, largest in right)
+    return max(agree)
 
 
 def _groups(labels: Any) -> IntArray:

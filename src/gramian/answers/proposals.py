@@ -18,6 +18,7 @@ from gramian.core.checks import check_choice, counted, first_few, percent, slice
 from gramian.core.records import FloatArray, Members
 from gramian.errors import DataError, GramianError
 from gramian.statistics import imputation, units
+from gramian.statistics.associations import associated
 from gramian.tables.cells import is_number
 from gramian.tables.codes import codes_of
 from gramian.tables.column_features import chance, tokens
@@ -44,7 +45,7 @@ FEWEST = 10  # rows from which integers that count rows, or differ in all rows, 
 MOST_ODD = 5  # columns beside those along an axis, or answers
 # Columns of one scale, its largest number, times which others go beyond it.
 RATED, HIGHEST, BEYOND = 5, 11, 3.0
-MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
+MOST_GROUPS, FEW_GROUPS, NEARLY = 20, 8, 0.75  # of a label; as many as colours tell apart; what is as telling
 FEW_ROWS = 5  # of each group of a label with more groups
 # Kinds of labels, the best first; roles of numbers that name groups.
 TEXTS, CODES, MANY, PAIRS, TIMES = range(5)
@@ -457,11 +458,8 @@ class _Table:
         free = [column for column in self.free if self.wanted is None or column.name not in self.wanted]
         if sum(column.sample is not None for column in free) == 1:  # which is what there is to analyse
             free = [column for column in free if column.sample is None or column.name == self.seen.row_names]
-        texts = [
-            column
-            for column in free
-            if column.sample is None and column.distinct == self.rows and max(map(len, column.first)) < WIDEST
-        ]
+        texts = [one for one in free if one.sample is None and one.distinct == self.rows]
+        texts = [one for one in texts if max(map(len, one.first)) < WIDEST]
         for column in free:
             # Names say more than numbers that a program wrote beside the rows.
             if column.name == self.seen.row_names and not (column.counts and texts and self.rows >= FEWEST):
@@ -510,9 +508,23 @@ class _Table:
                 best.append(((rank, column.distinct > FEW_GROUPS, doubt, index), column))
         if not best:
             return None
-        _, column = min(best, key=lambda column: column[0])
+        first = min(key for key, _ in best)
+        tied = [column for key, column in best if key[:3] == first[:3]]
+        told = [self._told(column) for column in tied]  # the first one that tells nearly as much as the best
+        column = next(column for column, much in zip(tied, told, strict=True) if much >= NEARLY * max(told))
         why = f'"{column.name}" names {column.distinct} groups of rows'
         return Proposal("label", column.name, why, _facts(column))
+
+    def _told(self, column: Column) -> float:
+        """Return the mean share of the variance of measures that groups explain beyond chance."""
+        measures = [one for one in filter(_has_some, self.free) if self.roles[one.name].role == "measure"]
+        if column.texts is None or not measures:
+            return 0.0
+        X = _sample(measures)
+        found = associated(column.texts, np.nan_to_num(X - np.nanmean(X, axis=0)))
+        if isinstance(found, str):
+            return 0.0
+        return max(0.0, float(np.mean(found.r2)) - (found.levels - 1) / (found.rows - 1))
 
     def _drops(self, columns: Sequence[Column]) -> Iterator[Proposal]:
         """Yield the columns that are no measurement, or have none."""
@@ -746,9 +758,8 @@ def _normality(x: FloatArray) -> float:
 def _transformed(columns: Sequence[Column], kind: Any) -> list[Column]:
     X = with_transform(Table(_sample(columns)), kind).values
     deviations = np.nanstd(X, axis=0, ddof=1).tolist()
-    return [
-        replace(column, sample=x, deviation=s) for column, x, s in zip(columns, X.T, deviations, strict=True)
-    ]
+    changed = zip(columns, X.T, deviations, strict=True)
+    return [replace(column, sample=x, deviation=s) for column, x, s in changed]
 
 
 def _block(columns: Sequence[Column]) -> list[str]:
@@ -890,10 +901,7 @@ def _slips(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     if not cells or reading.slips is not None:
         return None
     row = "row {} of " if seen.whole else ""
-    told = [
-        f'"{written}" in {row.format(at)}"{name}" is most likely {meant}'
-        for name, at, written, meant in cells
-    ]
+    told = [f'"{text}" in {row.format(at)}"{name}" is most likely {meant}' for name, at, text, meant in cells]
     why = first_few(told, str, most=MOST_SHOWN)
     return Proposal("slips", "read", why, {"columns": list(dict.fromkeys(name for name, *_ in cells))})
 

@@ -21,7 +21,7 @@ from gramian.tables.source import ArraySource
 FIRST = 8  # entries of a column that are shown
 WIDEST = 40  # letters of one of them
 MOST = 200  # columns that are shown, besides those that need a use
-SAMPLE = 1000  # rows of which the values are kept
+SAMPLE, MOST_GROUPS = 1000, 20  # rows of which the values are kept, of text with at most so many values
 SAMPLED, TOGETHER = 1 << 20, 1 << 20  # entries that are kept, of 64 rows at least; entries looked at together
 
 
@@ -57,6 +57,8 @@ class Column:
         What the file says of it below the header, such as the text of a question.
     infinite : ndarray of uint8 or None
         Of numbers, some of which are infinite: a bit for each row, 1 where one is.
+    texts : ndarray of str or None
+        Of text with few values: that of the same rows as ``sample``, "" where one is missing.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Column:
     unit: str = ""
     description: str = ""
     infinite: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
+    texts: npt.NDArray[np.str_] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -145,14 +148,11 @@ class Preview:
             By the names of the attributes.
         """
         needed = {column.name for column in self.columns if column.name in wanted or column.sample is None}
-        others = [column.name for column in self.columns if column.name not in needed][
-            : max(0, MOST - len(needed))
-        ]
+        others = [column.name for column in self.columns if column.name not in needed]
+        others = others[: max(0, MOST - len(needed))]
         shown = [column for column in self.columns if column.name in needed.union(others)]
-        hidden = {"holes", "sample", "infinite"}
-        columns = [
-            {name: fact for name, fact in vars(column).items() if name not in hidden} for column in shown
-        ]
+        hidden = {"holes", "sample", "infinite", "texts"}
+        columns = [{name: fact for name, fact in vars(one).items() if name not in hidden} for one in shown]
         return asdict(replace(self, columns=())) | {"columns": tuple(columns)}
 
 
@@ -238,7 +238,8 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
         some = [arrays[index].cast(pa.float64(), safe=False) for index in numbers[chunk]]
         return np.array([column.to_numpy(zero_copy_only=False) for column in some])
 
-    found = {index: _of_text(names[index], arrays[index]) for index in text}
+    sampled = _sampled(len(arrays[0]), len(numbers))
+    found = {index: _of_text(names[index], arrays[index], sampled) for index in text}
     found |= zip(numbers, _of_parts([names[at] for at in numbers], len(arrays[0]), some), strict=True)
     units, texts = columns.units, columns.source.descriptions
     shown = [
@@ -281,9 +282,13 @@ def of_array(values: Any, names: Sequence[str] | None, whole: bool = True) -> Pr
     return Preview(count, width, tuple(every), names is not None, whole=whole)
 
 
+def _sampled(rows: int, numbers: int) -> Sequence[int]:
+    return evenly(rows, min(SAMPLE, max(SAMPLED // max(1, numbers), 64)))
+
+
 def _of_parts(names: Sequence[str], rows: int, some: Callable[[slice], Any]) -> list[Column]:
     """Return what is known of columns of numbers; one array of all takes memory."""
-    sampled = evenly(rows, min(SAMPLE, max(SAMPLED // max(1, len(names)), 64)))
+    sampled = _sampled(rows, len(names))
     result: list[Column] = []
     for chunk in slices(len(names), max(1, TOGETHER // max(1, rows))):
         result += of_numbers(names[chunk], np.ascontiguousarray(some(chunk)), sampled, chunk.start)
@@ -352,7 +357,7 @@ def _deviations(Z: npt.NDArray[Any], finite: npt.NDArray[np.bool_]) -> npt.NDArr
         return np.asarray(size * np.sqrt(np.einsum("ij,ij->i", C, C) / (count - 1)))
 
 
-def _of_text(name: str, column: Any) -> Column:
+def _of_text(name: str, column: Any, sampled: Sequence[int]) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -365,4 +370,5 @@ def _of_text(name: str, column: Any) -> Column:
         distinct = pc.count_distinct(column).as_py()
     except pa.ArrowNotImplementedError:  # of lists, structures and the like
         distinct = len({str(value) for value in column.to_pylist() if value is not None})
-    return Column(name, kind, column.null_count, distinct, None, None, first)
+    some = np.array(as_texts(column.take(pa.array(sampled)))) if 1 < distinct <= MOST_GROUPS else None
+    return Column(name, kind, column.null_count, distinct, None, None, first, texts=some)

@@ -173,9 +173,7 @@ def preview_of(data: Any) -> Preview | None:
 
 def roles_of(seen: Preview) -> Roles:
     """Return what each column of a table that was looked at is."""
-    numbers = [
-        column for column in seen.columns if column.sample is not None and column.name != seen.row_names
-    ]
+    numbers = [one for one in seen.columns if one.sample is not None and one.name != seen.row_names]
     texts = sum(column.sample is None for column in seen.columns)
     found = {column.name: _of_text(column, seen.rows) for column in seen.columns if column.sample is None}
     few, half = seen.rows < FEWEST, MOST_JUDGED // 2
@@ -210,11 +208,8 @@ def _of_text(column: Column, rows: int) -> Role:
 
 
 def _constant(column: Column) -> Role | None:
-    if column.distinct > 1:
-        return None
-    return Role(
-        column.name, "constant", 1.0, "is the same in all rows" if column.distinct else "holds no value"
-    )
+    why = "is the same in all rows" if column.distinct else "holds no value"
+    return None if column.distinct > 1 else Role(column.name, "constant", 1.0, why)
 
 
 # ---------------------------------------------------------------- judgement
@@ -264,10 +259,8 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
         moved += np.bincount(entry, out[after] - out[node], X.size)
         node = after
     probabilities = (shares[leaf.reshape(len(X), count)] / 255.0).mean(axis=1)
-    found = [
-        _role(*facts_of_one)
-        for facts_of_one in zip(columns, X, probabilities, moved.reshape(X.shape), named_so, strict=True)
-    ]
+    of_each = zip(columns, X, probabilities, moved.reshape(X.shape), named_so, strict=True)
+    found = [_role(*facts_of_one) for facts_of_one in of_each]
     runs = [j for j, column in enumerate(columns) if _is_unrelated_run(column, facts[j], len(columns))]
     if len(runs) == 1:  # several are measurements without signal
         found[runs[0]] = Role(columns[runs[0]].name, "identifier", RUN, "counts the rows in another order")
