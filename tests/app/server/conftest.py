@@ -19,10 +19,10 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def server(files):
-    from served import serving
+    from served import serving, warm_fits
 
     names = ("pca.gramian", "kernel.gramian", "faces.gramian")
-    with serving(*(files / name for name in names)) as server:
+    with serving(*(files / name for name in names)) as server, warm_fits(server):
         yield server
 
 
