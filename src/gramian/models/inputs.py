@@ -190,7 +190,8 @@ def expected_columns(estimator: Any) -> Expected:
     # Means that were asked for fill; else PCA needs no filling.
     holes = getattr(estimator, "_maps_holes", False)
     reading = getattr(estimator, "reading_", {})
-    means, cells = getattr(estimator, "column_means_", None), getattr(estimator, "constant_features_", ())
+    means = getattr(estimator, "column_means_", None)
+    cells = to_numpy(getattr(estimator, "constant_features_", np.empty(0, dtype=int)))
     if means is None and len(cells) and getattr(estimator, "picture_shape_", None) is not None:
         means = np.full(estimator.n_features_in_, np.nan)  # such as land in a field, where there is none
         means[cells] = to_numpy(estimator.mean_)[cells]
