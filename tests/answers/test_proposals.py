@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -552,9 +553,10 @@ def test_text_below_the_first_rows_of_a_large_file_is_proposed_to_be_left_out(tm
     frame.to_csv(tmp_path / "large.csv", index=False)
     with pytest.raises(DataError, match="26 columns that hold no numbers"):
         scan(tmp_path / "large.csv").read()
-    found = gramian.propose(tmp_path / "large.csv")
+    asked = scan(tmp_path / "large.csv")
+    found = gramian.propose(asked)
     assert set(found.reading["drop"]) == {f"t{j}" for j in range(26)}
-    assert as_proposed(tmp_path / "large.csv").read().values.shape == (n, 21)
+    assert replace(asked, **found.merged(asked)).read().values.shape == (n, 21)
 
 
 def test_a_proposed_name_is_one_name_whatever_is_in_it():

@@ -227,10 +227,11 @@ def test_sums_of_float32_that_stagnate_are_covered_by_what_is_stated(array_kind,
 
 def test_columns_of_float32_far_apart_are_scaled_as_exactly_as_others(array_kind):
     f, g = np.random.default_rng(0).standard_normal((2, 12_000, 1))
-    for factor in (1e-24, 1e-37, 1e22, 1e34):
+    single = array_kind.dtype == np.float32
+    for factor in (1e-24, 1e-37, 1e22, 1e34) if single else (1e-37, 1e34):
         X = np.c_[np.repeat(f, 240, 1), np.repeat(g, 60, 1) * factor].astype("f4")
         C = X.astype("f8") - X.astype("f8").mean(axis=0)
-        for tol in (None, 1e-4):
+        for tol in (None, 1e-4) if single else (None,):
             model = PCA(2, scale="unit", tol=tol).fit(array_kind.make(X))
             r = np.corrcoef(C[:, [0, 240]].T)[0, 1]
             block = np.array([[240.0, r * np.sqrt(240 * 60)], [r * np.sqrt(240 * 60), 60.0]])

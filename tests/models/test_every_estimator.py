@@ -4,6 +4,7 @@ import copy
 import io
 import pickle
 import re
+from functools import cache
 from itertools import product
 
 import joblib
@@ -74,14 +75,22 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@cache
+def of_numpy(place, wide, dtype):
+    """Return a model of NumPy's rows, and its scores."""
+    rows = (WIDE if wide else X).astype(dtype)
+    model = clone(ROUTES[place]).fit(rows)
+    return model, model.transform(rows)
+
+
 def test_array_kinds_give_their_own_kind(array_kind):
-    for unfitted, rows in product(ROUTES, (X, WIDE)):
+    for (place, unfitted), rows in product(enumerate(ROUTES), (X, WIDE)):
         asked = unfitted.get_params(deep=False)
         if rows is WIDE and (isinstance(unfitted, MAPS) or np.ndim(asked.get("scale"))):
             continue
-        given, plain = array_kind.make(rows), rows.astype(array_kind.dtype)
-        model, expected = clone(unfitted), clone(unfitted).fit(plain)
-        Z, scores = model.fit_transform(given), expected.transform(plain)
+        given, model = array_kind.make(rows), clone(unfitted)
+        expected, scores = of_numpy(place, rows is WIDE, array_kind.dtype)
+        Z = model.fit_transform(given)
         pairs = [(Z, scores), (model.transform(given), scores)]
         if isinstance(model, (PCA, Whitener)):
             pairs.append((model.inverse_transform(Z), expected.inverse_transform(scores)))

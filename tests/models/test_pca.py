@@ -713,10 +713,15 @@ def test_nan_and_infinity_are_named_with_row_and_column(solver):
         for data in (X, X.astype("f4")):
             with pytest.raises(DataError, match=r": row 33, column 4\."):
                 PCA(2, solver=solver).fit(data)
-        model = PCA(2, solver="auto", random_state=0).fit(np.nan_to_num(X, posinf=0, neginf=0))
-        if np.isinf(bad):
-            with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 33, column 4\."):
-                model.transform(X)
+
+
+@pytest.mark.parametrize("shape", [(40, 5), (3000, 400), (400, 3000), (300, 200)])
+def test_infinity_of_new_rows_is_named_with_row_and_column(shape):
+    X = np.random.default_rng(0).standard_normal(shape)
+    model = PCA(2, random_state=0).fit(X)
+    for X[33, 4] in (np.inf, -np.inf):
+        with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 33, column 4\."):
+            model.transform(X)
 
 
 def data(shape):
