@@ -81,7 +81,7 @@ class Input(NamedTuple):
     many : bool
         Whether several may be given, as a sequence.
     needed : callable
-        Whether the values of options need rows that may be left out: then those of the fit are read.
+        Whether, by the values of options and the model, those of the fit are read where none are given.
     access : {"read", "change"}
         What happens to a gallery; one that may be changed or created is given as its path.
     """
@@ -95,7 +95,7 @@ class Input(NamedTuple):
     imputes: bool = False
     required: bool = False
     many: bool = False
-    needed: Callable[[Mapping[str, Any]], bool] = lambda _: False
+    needed: Callable[[Mapping[str, Any], Any], bool] = lambda *_: False
     access: Literal["read", "change"] = "read"
 
 

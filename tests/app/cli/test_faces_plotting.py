@@ -16,3 +16,4 @@ def test_a_model_of_faces(folder, gramian):
     ran = gramian("plot f.gramian components,scree -o f")
     assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "scree.svg"])
     gramian.refuses("plot f.gramian faces.npz::X", 2, "take no DATA")
+    gramian.refuses("plot f.gramian scores", 2, "needs another model or DATA. Available: scree, components")

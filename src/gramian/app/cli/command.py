@@ -244,7 +244,7 @@ class Call:
             return self.fitted
         if kind == "gallery":
             return inputs.open_gallery(name, model, param.about.access)
-        needed = kind == "data" and param.positional and (param.required or param.about.needed(values))
+        needed = kind == "data" and param.positional and (param.required or param.about.needed(values, model))
         if name is None and needed:
             name = inputs.table_of_fit(self.given["model"], model)
             self.files.append(name)

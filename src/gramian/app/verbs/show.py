@@ -28,8 +28,12 @@ NAMES = verb.Option(
 LOOKS = ("components", "hue", "style")  # options of figures
 
 
-def _show_rows(values: Mapping[str, Any]) -> bool:
-    return any(BY_NAME[name].data for name in (values.get("figures") or "").split(",") if name)
+def _show_rows(values: Mapping[str, Any], model: Any) -> bool:
+    from gramian.statistics.components import kind_of
+
+    return not kind_of(model).faces and any(
+        BY_NAME[name].data for name in (values.get("figures") or "").split(",") if name
+    )
 
 
 @verb.about(doing="drawing", shell_only=True)
