@@ -460,8 +460,8 @@ class State:
         if len(self.jobs) - len(ended) >= self.limits.fits:
             most = counted(self.limits.fits, "fit")
             raise Refusal(429, f"At most {most} at the same time. Wait for the end of one, or cancel it.")
-        for id in ended[: max(0, len(ended) - FINISHED_KEPT + 1)]:
-            del self.jobs[id]
+        if len(ended) >= FINISHED_KEPT:
+            del self.jobs[ended[0]]
         job = Job(self, fit, plan, order)
         self.jobs[job.facts["id"]] = job
         return job

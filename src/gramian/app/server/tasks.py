@@ -25,17 +25,13 @@ import pandas as pd
 
 import gramian
 from gramian import errors
-from gramian.answers.departure import Departure
-from gramian.answers.diagnose import diagnosis_of
-from gramian.answers.proposals import METHODS, proposals
+from gramian.answers import departure, diagnose, proposals
 from gramian.app import verb, verbs
 from gramian.app.verbs.fit import with_usual_components
 from gramian.core.checks import check_choice, plain
 from gramian.errors import DataError
 from gramian.figures.registry import available, function_of
-from gramian.models.inputs import expected_columns
-from gramian.models.model_file import read_model
-from gramian.models.monitor import monitor_of
+from gramian.models import inputs, model_file, monitor
 from gramian.report import facts as facts_of
 from gramian.report.headline import Headline, headline
 from gramian.report.results import write_results
@@ -155,7 +151,7 @@ def describe(kind: str, data: Message) -> Message:
     """Return the facts of a model or data; other files raise an error."""
     if kind == "data":
         return describe_data(data)
-    stored = read_model(data["path"])
+    stored = model_file.read_model(data["path"])
     return {**facts_of.info_facts(gramian.load(data["path"]), stored.kind), "versions": stored.versions}
 
 
@@ -165,7 +161,8 @@ def describe_data(data: Message) -> Message:
     with scanned(data) as scan:
         seen = scan.preview() if os.path.isfile(data["path"].partition("::")[0]) else None
         again = partial(_preview, scan)
-        found = {method: proposals(seen, method, scan.options, None, again) for method in METHODS}
+        methods = proposals.METHODS
+        found = {each: proposals.proposals(seen, each, scan.options, None, again) for each in methods}
         facts["proposals"] = plain({method: list(map(asdict, items)) for method, items in found.items()})
         if seen is not None:
             facts |= {"rows": seen.rows, "columns": seen.width}
@@ -231,7 +228,7 @@ def fit(fit: Message, data: Message, path: str) -> Message:
         model.fit(table)
     seconds = time.perf_counter() - start
     model.save(path)
-    diagnosis = diagnosis_of(model, completed(model, table))
+    diagnosis = diagnose.diagnosis_of(model, completed(model, table))
     ours = [warning for warning in raised if issubclass(warning.category, errors.GramianWarning)]
     return {
         **facts_of.info_facts(model, fit["estimator"], diagnosis=diagnosis),
@@ -274,7 +271,9 @@ def rows_for(fitted: Any, model: Message, data: Message) -> Table:
     key = json.dumps([model["path"], data["path"], data["reading"], _changed(data["path"])], sort_keys=True)
     if key not in _latest:
         _latest.clear()
-        _latest[key] = read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
+        _latest[key] = read_table(
+            data, inputs.expected_columns(fitted), getattr(fitted, "picture_shape_", None)
+        )
     return _latest[key]
 
 
@@ -328,10 +327,10 @@ def operate(operation: str, options: Message, draw: int | None = None, **message
     values = asked.values(options)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", errors.MissingValuesWarning)
-        inputs = asked.opened(values, _reader(message))
+        opened = asked.opened(values, _reader(message))
         reading = (message.get("data") or {}).get("arguments")
-        result = asked(values, inputs, verb.Context(reading=reading))
-        rows = _rows_as_facts(result, inputs.get("data"))
+        result = asked(values, opened, verb.Context(reading=reading))
+        rows = _rows_as_facts(result, opened.get("data"))
     if isinstance(result.content, bytes):
         return result.content
     facts = result.facts() if callable(result.facts) else result.facts
@@ -376,7 +375,7 @@ def figure(
     if table is None and name == "scores":
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
     if (reference := look.pop("reference")) is not None and table is not None:
-        whole = monitor_of(whole, table, reference=tuple(reference))
+        whole = monitor.monitor_of(whole, table, reference=tuple(reference))
     asked = figures[check_choice("figure", name, tuple(figures))]
     rows = with_folders(table)
     if (components := look.pop("components")) is not None:
@@ -399,7 +398,7 @@ def figures(model: Message, data: Message | None) -> Message:
     titles = {figure.name: figure.title for figure in available(whole, table)}
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
-    rows, diagnosis = with_folders(table), None if table is None else diagnosis_of(fitted, table)
+    rows, diagnosis = with_folders(table), None if table is None else diagnose.diagnosis_of(fitted, table)
     if not fitted.model_kind.has_components:
         answer = Headline("components", ())
     elif table is None or not fitted.model_kind.gives_scores:
@@ -422,7 +421,7 @@ def figures(model: Message, data: Message | None) -> Message:
         "pair": list(answer.pair),
         "findings": list(answer.sentences),
         "ordered": ordered,
-        "reference": [table.row_names[0], event.reference] if isinstance(event, Departure) else [],
+        "reference": [table.row_names[0], event.reference] if isinstance(event, departure.Departure) else [],
     }
 
 

@@ -24,7 +24,7 @@ from gramian.errors import GramianError
 
 Message = dict[str, Any]
 DEEPEST, LONGEST = 100, 4 << 20  # levels and characters of facts
-SECONDS_BETWEEN = 0.1  # two lines about progress
+SECONDS_BETWEEN, LONGEST_TEXT = 0.1, 1000  # of lines about progress, and characters of one
 
 
 def main() -> None:
@@ -73,7 +73,7 @@ class Progress:
                 self._counts = unit, done, total
             if (now := time.monotonic()) - self._last >= SECONDS_BETWEEN:
                 self._last, (unit, done, total) = now, self._counts
-                self._say({"text": message, "counted": unit, "done": done, "total": total})
+                self._say({"text": message[:LONGEST_TEXT], "counted": unit, "done": done, "total": total})
 
 
 def confine(memory: int) -> None:
