@@ -228,3 +228,12 @@ def test_shares_of_large_tables_are_those_of_the_rows_that_were_looked_at():
     said = headline(model, table, model.transform(table)).sentences[0]
     assert said.endswith("(all 1,000 evenly spaced rows are on the side of their group).")
     assert said.startswith("PC1 separates `a` from `b`, by a larger ")
+
+
+def test_the_values_of_columns_of_few_values_are_no_groups():
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 2, (300, 2)) * 4.0
+    X = np.column_stack([rng.normal(size=(300, 3)) @ rng.normal(size=(3, 4)), few])
+    assert answer(X, 5).kind != "clusters"
+    X[:, 4:] += rng.normal(0, 0.05, (300, 2))  # no longer few values
+    assert answer(X, 5).kind == "clusters"

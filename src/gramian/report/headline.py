@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 DESCRIBED = 2  # components
 LABELLED = 5000  # rows whose labels are read; of more rows, evenly spaced ones
+KINDS = 12  # of rows, that are values of columns rather than groups
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
 APART = 0.9  # share of the rows of every group that is right, from which groups are told apart
 UNTOLD = 0.1  # share of permuted labels as good as theirs, above which groups are said not to be told apart
@@ -291,7 +292,9 @@ def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnos
         names = feature_names_of(model)
         same = [_name(names[j]) for j, x in enumerate(X.T) if _is_split(x, group)]
         why = f"they are the two values of {_and(same)}" if same else why
-        if same and chosen:  # a column that has two values is found by whoever looks for a direction
+        order = [] if direction is None else np.argsort(-np.abs(direction), kind="stable")[:COLUMNS]
+        kinds = not same and any(_are_kinds(X[:, order[: i + 1]], group) for i in range(len(order)))
+        if kinds or (same and chosen):  # columns of few values make groups for whoever looks for a direction
             return None
     along = f"{_and([f'PC{j + 1}' for j in sorted(largest)])}{' together' * (len(largest) > 1)}"
     sentence = (
@@ -306,6 +309,15 @@ def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnos
 def _is_split(x: AnyArray, group: BoolArray) -> bool:
     """Return whether a column has one value in a group, and one other in all other rows."""
     return bool((x[group] == x[group][0]).all() and (x[~group] == x[~group][0]).all())
+
+
+def _are_kinds(X: AnyArray, group: BoolArray) -> bool:
+    """Return whether the values of some columns make few kinds of rows, each wholly in a group or not."""
+    some = evenly(len(X), LABELLED)
+    kinds, kind = np.unique(X[some], axis=0, return_inverse=True)
+    return len(kinds) <= KINDS and len(
+        {*zip(kind.ravel().tolist(), group[some].tolist(), strict=True)}
+    ) == len(kinds)
 
 
 # ------------------------------------------------------------------ components
