@@ -117,7 +117,7 @@ def test_columns_that_are_no_measurements():
             "clock": [f"{8 + i // 2}:30" for i in n],
         },
         'is the same as "a"': {"again": np.sin(n)},
-        'is a multiple of, plus a constant: "b"': {"fahrenheit": np.cos(n) * 1.8 + 32},
+        'is a multiple of "b", plus a constant': {"fahrenheit": np.cos(n) * 1.8 + 32},
         "has no value in 66.67 % of the rows": {"holes": ["" if i % 3 else np.sin(7.0 * i) for i in n]},
     }
     for why, columns in cases.items():
@@ -125,6 +125,13 @@ def test_columns_that_are_no_measurements():
             found = chosen(seen(table(**rest, **{name: values})))
             assert found.pop('"kind" names 2 groups of rows') == ("label", "kind")
             assert found == {f'"{name}" {why}': ("drop", name)}, name
+    rng = np.random.default_rng(0)
+    for n_rows in (60, 200):
+        birds = pd.DataFrame({"ticks": rng.poisson(5, n_rows), "height": rng.integers(400, 540, n_rows)})
+        birds = birds.assign(centred=birds.height - birds.height.mean(), mass=rng.normal(70, 9, n_rows))
+        found = gramian.propose(birds)
+        assert found[0].why == '"centred" is a multiple of "height", plus a constant'
+        assert (brief(found), found.question()) == ("drop=centred scale=unit", "")
     for name, values in {"year": 2000 + n % 3, "month": 1 + n % 12 // 2, "cluster": n % 4}.items():
         found = seen(table(**rest, **{name: values}))
         (reason,) = (one.why for one in found if one.value == name)

@@ -264,9 +264,8 @@ def _mask(rows: Any, data: Rows, parameter: str) -> BoolArray:
     values = np.asarray(rows)
     if values.dtype == bool:
         if values.shape != (n,):
-            raise ParameterError(
-                parameter, allowed=f"has shape {values.shape}, but X has {counted(n, 'row')}"
-            )
+            wrong = f"has shape {values.shape}, but X has {counted(n, 'row')}"
+            raise ParameterError(parameter, allowed=wrong)
         mask = values.copy()
     else:
         mask = np.zeros(n, dtype=bool)

@@ -355,6 +355,11 @@ class _Table:
         self.doubtful: tuple[Role, ...] = ()
         self.alone, self.block = "", _block(self.free)
         self.roles = {role.name: role for role in roles_of(seen)}
+        totals = [role for role in self.roles.values() if "total" in (role.role, role.otherwise)]
+        copies = _copies([one for one in self.free if one.sample is not None]) if totals else ()
+        copied = {name for copy in copies for name in (copy.value, copy.evidence["of"])}  # no sums
+        plain = (replace(role, role="measure", otherwise="") for role in totals if role.name in copied)
+        self.roles |= {role.name: role for role in plain}
         self.no_measure = {
             column.name: (role.role, role.why)
             for column in self.free
@@ -707,8 +712,8 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
             continue
         column, original = some[j], some[first].name
         same = np.array_equal(sample[:, first], sample[:, j], equal_nan=True)
-        how = "is the same as" if same else "is a multiple of, plus a constant:"
-        why = f'"{column.name}" {how} "{original}"'
+        how, more = ("the same as", "") if same else ("a multiple of", ", plus a constant")
+        why = f'"{column.name}" is {how} "{original}"{more}'
         yield Proposal("drop", column.name, why, {**_facts(column, "copy"), "of": original})
 
 

@@ -182,11 +182,8 @@ def _columns_of(model: Any, direction: FloatArray | None, table: Table, sides: S
     strong = np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])
     largest = order[strong & (direction[order] * (means[0] - means[1]) > 0)]
     names = feature_names_of(model)
-    sized = (
-        ("larger", [j for j in largest if direction[j] > 0]),
-        ("smaller", [j for j in largest if direction[j] < 0]),
-    )
-    clauses = [f"a {word} {_and([_name(names[j]) for j in some])}" for word, some in sized if some]
+    signs = ("larger", largest[direction[largest] > 0]), ("smaller", largest[direction[largest] < 0])
+    clauses = [f"a {word} {_and([_name(names[j]) for j in some])}" for word, some in signs if some.size]
     return f", by {' and '.join(clauses)}" if clauses else ""
 
 
@@ -214,9 +211,8 @@ def _time(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis |
         f"{found.excess:.2g} times {limit})."
     )
     if found.set_back:
-        sentence += (
-            f" The clock goes back an hour at {found.set_back}: rows are taken in the order of the file."
-        )
+        again = f" The clock goes back an hour at {found.set_back}"
+        sentence += f"{again}: rows are taken in the order of the file."
     more = f"{counted(found.further, 'later event')} in the control chart." if found.further else ""
     return Headline("time", (sentence, *filter(None, [more])), "control-chart", evidence=found)
 
@@ -236,9 +232,8 @@ def _noise(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis 
     """Say that no direction has more variance than unrelated columns would give it."""
     if diagnosis is None or "no-signal" not in diagnosis.codes:
         return None
-    sentence = (
-        f"These {counted(model.n_samples_, 'row')} show no direction that unrelated columns would not show."
-    )
+    rows = counted(model.n_samples_, "row")
+    sentence = f"These {rows} show no direction that unrelated columns would not show."
     return Headline("noise", (sentence,), "scree")
 
 
