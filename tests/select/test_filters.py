@@ -333,5 +333,6 @@ def test_sizes_that_are_tried_and_reasons():
         "0.92 with 2,000."
     )
     assert why_so_many(in_folds(sizes, np.ones((4, 2))), "R2") == (
-        "1 feature (mean R2 1 over 2 folds): the best score."
+        "1 feature (mean R2 1 over 2 folds): the best score. It predicts the label without an error: ask "
+        "whether it is the label in another form."
     )

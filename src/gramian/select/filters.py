@@ -35,7 +35,7 @@ from gramian.statistics.candidates import Candidate, Choice, Selection
 MOST_ORDERED = 1000
 HEADS = {"mutual-information": "nats", "f": "F", "chi2": "chi2"}
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
-LEAST_CEILING = 100
+LEAST_CEILING, PERFECT = 100, 0.9999  # score of one feature from which it may be the label itself
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -376,7 +376,9 @@ def why_so_many(tried: Sequence[Candidate], name: str) -> str:
             f"{top.mean:.4g} with {top.candidate:,}."
         )
     rest = f"; no smaller number is within one standard error ({error})"
-    return f"{many} ({mean}): the best score{rest * (top is not tried[0])}."
+    why = f"{many} ({mean}): the best score{rest * (top is not tried[0])}."
+    leak = " It predicts the label without an error: ask whether it is the label in another form."
+    return why + leak * (chosen.candidate == 1 and chosen.mean > PERFECT)
 
 
 # ---- Scores of single features against a label, with the p-values that the classical tests give
