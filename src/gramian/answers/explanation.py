@@ -132,10 +132,8 @@ class Explanation(Tabulated):
         names = map(shown, self.columns[:count])
         for name, value, (low, _, high) in zip(names, self.values, self.typical, strict=False):
             if self.p_adjusted is None:
-                usual = f"usual: {number(low)} to {number(high)}"
-                texts.append(
-                    f"{name} = {number(value)} ({f'by itself {usual}' if low <= value <= high else usual})"
-                )
+                itself = "by itself " * bool(low <= value <= high)
+                texts.append(f"{name} = {number(value)} ({itself}usual: {number(low)} to {number(high)})")
             else:
                 texts.append(f"{name} ({'-' if value < low else '+'})")
         return f"{before} by {' and '.join(filter(None, [', '.join(texts[:-1]), texts[-1]]))}"

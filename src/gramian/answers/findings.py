@@ -205,9 +205,8 @@ def size(e: Evidence) -> Iterator[Finding]:
     if e.kernel or e.alike or e.d < 3 or not e.k or e.shares is None or e.shares[0] < SIZE_SHARE:
         return
     transform, values = getattr(e.model, "reading_", {}).get("transform"), e.values
-    counts = transform == "log1p" or (
-        transform is None and values.max(initial=0) >= COUNTED and are_whole(values).all()
-    )
+    plain = transform is None and values.max(initial=0) >= COUNTED
+    counts = transform == "log1p" or (plain and are_whole(values).all())
     if counts and len(values) >= FEW_DEPTHS and values.min() >= 0:
         totals = (np.expm1(values) if transform else values).sum(axis=1)
         r2 = float(correlations(np.log1p(totals), e.scores[:, :1])[0]) ** 2

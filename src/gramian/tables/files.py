@@ -17,6 +17,9 @@ from gramian.tables.formats.pictures import PictureSource, pictures_in_list
 from gramian.tables.source import Opened, Source, Use, damage, opened_file
 
 Place: TypeAlias = "Location | Sequence[Path] | IO[bytes]"
+# Of files of statistics packages, functions that read them.
+READERS = {".dta": "pandas.read_stata", ".sas7bdat": "pandas.read_sas", ".sav": "haven::read_sav of R"}
+READERS |= {".rds": "readRDS of R", ".rda": "load of R", ".rdata": "load of R"}
 SAMPLE = 1 << 16  # bytes by which text is distinguished from other content
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"})  # that text holds rarely
 
@@ -104,7 +107,8 @@ def format_of(path: Path) -> formats.Format:
     suffix = formats.suffix_of(path)
     kind = f"of the kind {names.readable(suffix)}" if suffix else "without a suffix"
     why = f"{names.readable(str(path))} is a file {kind}, which is not supported."
-    raise FileError(why, f"Save it as one that is read: {formats.READABLE}.")
+    reader = f" {READERS[suffix]} reads it." if suffix in READERS else ""
+    raise FileError(why, f"Save it as one that is read: {formats.READABLE}.{reader}")
 
 
 def _may_be_text(sample: bytes) -> bool:
