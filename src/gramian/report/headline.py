@@ -287,7 +287,7 @@ def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnos
         names = feature_names_of(model)
         same = [_name(names[j]) for j, x in enumerate(X.T) if _is_split(x, group)]
         why = f"they are the two values of {_and(same)}" if same else why
-        order = [] if direction is None else np.argsort(-np.abs(direction), kind="stable")[:COLUMNS]
+        order: Any = [] if direction is None else np.argsort(-np.abs(direction), kind="stable")[:COLUMNS]
         kinds = not same and any(_are_kinds(X[:, order[: i + 1]], group) for i in range(len(order)))
         if kinds or (same and chosen):  # columns of few values make groups for whoever looks for a direction
             return None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,11 +61,11 @@ def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
         If the key is unknown or missing, or its array does not fit its use.
     """
     members = opened_hdf5(opened)
-    arrays = {name: members[name] for name in datasets_in(members)}
+    names = _no_bounds({name: members[name].attrs for name in datasets_in(members)})
     key, header, notes = source.pick_array(
-        _no_bounds(arrays), lambda name: header_of(arrays[name]), key, opened.name, opened.use
+        names, lambda name: header_of(members[name]), key, opened.name, opened.use
     )
-    dataset, whole = arrays[key], source.bytes_of_rows(header.shape, header.dtype)
+    dataset, whole = members[key], source.bytes_of_rows(header.shape, header.dtype)
     lazy = None if opened.path is None else partial(stored_dataset, opened.path, dataset, source=opened.name)
 
     def are_some(rows: range) -> bool:
@@ -93,12 +93,7 @@ def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
 def datasets_in(group: Any) -> list[str]:
     """List the paths of all datasets in a group and below."""
     names: list[str] = []
-
-    def note(name: str, result: Any) -> None:
-        if hasattr(result, "dtype"):
-            names.append(name)
-
-    group.visititems(note)
+    group.visititems(lambda name, member: names.append(name) if hasattr(member, "dtype") else None)
     return names
 
 
@@ -169,33 +164,21 @@ def stored_dataset(path: Path, dataset: Any, limit: int, *, source: str) -> stor
 _CODES, _PACKED = ("_FillValue", "missing_value"), ("scale_factor", "add_offset")
 
 
-class _Variable(NamedTuple):
-    """A variable of a classic file: where its numbers are, and from row to row those of others between."""
+def _classic(variable: Any, file: stored.OpenFile, name: str) -> tuple[source.Header, Any, Any]:
+    """Return the header, the rows and the attributes of a variable in a classic file, and keep no map."""
+    data = whole = variable.data
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    attrs = {name: value for name, value in vars(variable).items() if name != "data"}
+    offset, pitch = data.ctypes.data - whole.ctypes.data, (*data.strides, 0)[0]
+    shape, kind, read_as = data.shape, data.dtype, _decoding(attrs, data.dtype)
 
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    attrs: dict[str, Any]
-    dimensions: tuple[str, ...]
-    offset: int
-    pitch: int
+    def rows(limit: int = 0) -> stored.StoredRows:
+        return _decoded(stored.FileRows.of(file, name, shape, kind, offset, pitch=pitch), attrs, shape)
 
-    @classmethod
-    def of(cls, variable: Any) -> _Variable:
-        data = whole = variable.data
-        while isinstance(whole.base, np.ndarray):
-            whole = whole.base
-        attrs = {name: value for name, value in vars(variable).items() if name != "data"}
-        place = data.ctypes.data - whole.ctypes.data, (*data.strides, 0)[0]
-        return cls(data.shape, data.dtype, attrs, variable.dimensions, *place)
-
-    def rows(self, file: stored.OpenFile, name: str, limit: int = 0) -> stored.StoredRows:
-        rows = stored.FileRows.of(file, name, self.shape, self.dtype, self.offset, pitch=self.pitch)
-        return _decoded(rows, self.attrs, self.shape)
-
-    def header(self, file: stored.OpenFile, name: str) -> source.Header:
-        shape, decoded = _without_single(self.shape), _decoding(self.attrs, self.dtype)
-        kind = decoded[0] if decoded else self.dtype.newbyteorder("=")
-        return source.Header(shape, kind, lambda: self.rows(file, name)[:].reshape(shape))
+    single = _without_single(shape)
+    plain = read_as[0] if read_as else kind.newbyteorder("=")
+    return source.Header(single, plain, lambda: rows()[:].reshape(single)), rows, attrs
 
 
 def open_netcdf(opened: source.Opened, key: str | None) -> source.ArraySource:
@@ -219,12 +202,12 @@ def open_netcdf(opened: source.Opened, key: str | None) -> source.ArraySource:
         copy.seek(0)  # which writes it too
         file = stored.OpenFile(opened.path or os.dup(copy.fileno()))
     with netcdf_file(os.fdopen(os.dup(file.number), "rb"), mmap=True) as mapped:  # only for the places
-        arrays = {member: _Variable.of(variable) for member, variable in mapped.variables.items()}
-    headers = {member: variable.header(file, name) for member, variable in arrays.items()}
-    key, header, notes = source.pick_array(_no_bounds(arrays), headers.__getitem__, key, name, opened.use)
-    dims = {dim: headers.get(dim) for dim in arrays[key].dimensions}
-    first = arrays.get(next(iter(dims), ""), arrays[key])
-    more = {"lazy": partial(arrays[key].rows, file, name)} | _grid(header.shape, dims, first.attrs)
+        every = {member: _classic(one, file, name) for member, one in mapped.variables.items()}
+    headers = {member: header for member, (header, _, _) in every.items()}
+    attrs = {member: some for member, (_, _, some) in every.items()}
+    key, header, notes = source.pick_array(_no_bounds(attrs), headers.__getitem__, key, name, opened.use)
+    dims = {dim: headers.get(dim) for dim in attrs[key]["dimensions"]}
+    more = {"lazy": every[key][1]} | _grid(header.shape, dims, attrs.get(next(iter(dims), ""), {}))
     return source.ArraySource.of(header, name, notes, **more)
 
 
@@ -241,10 +224,10 @@ def _text(value: Any) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def _no_bounds(arrays: Mapping[str, Any]) -> list[str]:
-    """Return the names of arrays without those of the edges of cells."""
-    edges = {_text(array.attrs.get("bounds", "")) for array in arrays.values()}
-    return [name for name in arrays if name.rpartition("/")[2] not in edges]
+def _no_bounds(attrs: Mapping[str, Any]) -> list[str]:
+    """Return the names of arrays, by their attributes without those of the edges of cells."""
+    edges = {_text(some.get("bounds", "")) for some in attrs.values()}
+    return [name for name in attrs if name.rpartition("/")[2] not in edges]
 
 
 def _without_single(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -255,20 +238,18 @@ def _without_single(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _decoding(attrs: Any, kind: np.dtype[Any]) -> tuple[np.dtype[Any], Callable[..., Any]] | None:
     """Return the type of a variable's numbers, and what makes these of stored ones; None where they are."""
     there = {name: np.ravel(attrs[name]) for name in (*_CODES, *_PACKED) if name in attrs}
-    if not (there or "_Unsigned" in attrs) or kind.kind not in "iuf":
+    unsigned = kind.kind == "i" and _text(attrs.get("_Unsigned", "")) == "true"  # as netCDF 3 has them
+    if not (there or unsigned) or kind.kind not in "iuf":
         return None
-    codes = np.concatenate([there.get(name, np.empty(0)) for name in _CODES]).astype(np.float64)
-    codes = codes.astype(kind) if kind.kind == "f" else codes
+    codes = np.concatenate([there.get(name, np.empty(0)) for name in _CODES])
+    codes = codes.astype(kind if kind.kind == "f" else np.float64)
     factor, offset = (float(there.get(name, [usual])[0]) for name, usual in zip(_PACKED, (1, 0), strict=True))
-    packed, unsigned = any(name in there for name in _PACKED), None
-    if kind.kind == "i" and _text(attrs.get("_Unsigned", "")) == "true":  # as netCDF 3 has them
-        unsigned = np.dtype(f"u{kind.itemsize}")
-    decoded = np.dtype(np.float64) if packed else source.dtype_of_rows(kind)
+    decoded = np.dtype(np.float64) if {*_PACKED} & {*there} else source.dtype_of_rows(kind)
 
     def decode(block: Any, *_: Any) -> npt.NDArray[Any]:
-        signed = block if unsigned is None else block.astype(kind).view(unsigned)
+        values = block.astype(kind).view(f"{kind.str[0]}u{kind.itemsize}") if unsigned else block
         with np.errstate(over="ignore", invalid="ignore"):
-            values = signed.astype(decoded) * factor + offset if packed else signed.astype(decoded)
+            values = values.astype(decoded) * factor + offset
         return np.where(np.isin(block, codes), np.asarray(np.nan, decoded), values)
 
     return decoded, decode
