@@ -898,3 +898,13 @@ def test_a_code_is_none_where_many_columns_have_it_as_a_value():
         said = str(gramian.propose(table.rename(columns=lambda j: f"x{j}")))
         assert ("na_values=['9']" in said) == proposed
         assert ("na_values" in said) == proposed
+
+
+def test_sparse_counts_that_agree_by_chance_are_no_copies():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.04, (60, 1500)) * rng.integers(1, 4, (60, 1500)) + 0.0
+    X[:, :20] = rng.poisson(2.0, (60, 20))
+    X[:, 20], X[:, 21] = X[:, 3], 2 * X[:, 7]
+    found = gramian.propose(pd.DataFrame(X, columns=[f"gene{j}" for j in range(1500)]))
+    copies = [item.value for item in found if item.evidence.get("reason") == "copy"]
+    assert copies == ["gene20", "gene21"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import gammaln, ndtri
 
 from gramian.core.checks import check_choice, counted, first_few, percent, slices
 from gramian.core.records import FloatArray, Members
@@ -709,6 +709,9 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
     firsts = dict[bytes, int]()
     for j, (x, there) in enumerate(zip(X.T.round(COPY) + 0.0, ~holes.T, strict=True)):
         if (first := firsts.setdefault(x.tobytes() + there.tobytes(), j)) == j:
+            continue
+        ways = gammaln(len(x) + 1) - gammaln(np.unique(sample[:, j], return_counts=True)[1] + 1).sum()
+        if ways < np.log(100 * len(some) ** 2):  # of ordering its values: sparse counts agree by chance
             continue
         column, original = some[j], some[first].name
         same = np.array_equal(sample[:, first], sample[:, j], equal_nan=True)

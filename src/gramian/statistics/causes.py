@@ -145,10 +145,8 @@ def _of_value(
     name: str, value: float, others: FloatArray, low: float, high: float
 ) -> list[tuple[float, Cause]]:
     """Return all causes that fit a value, with the factor that corrects it, or 0."""
-    usual, result = (
-        f"90 % of the others lie within {number(low, 6)} to {number(high, 6)}",
-        list[tuple[float, Cause]](),
-    )
+    usual = f"90 % of the others lie within {number(low, 6)} to {number(high, 6)}"
+    result = list[tuple[float, Cause]]()
 
     def read(kind: Kind, factor: float, reading: float, what: str) -> None:
         if low <= reading <= high:
