@@ -58,7 +58,7 @@ def test_without_labels_by_preimages_and_with_the_default_list(rings, gramian):
     ran = gramian(f"choose-kernel rings.csv --drop ring {FEW}")
     assert ran.out.startswith("Kernel for 90 rows x 2 columns, by preimage\n")
     assert "'rbf(sigma=0.5)' --n-components" in ran.out
-    ran = gramian.works("choose-kernel rings.csv --label ring --n-components 2")
+    ran = gramian.works("choose-kernel rings.csv --label ring --n-components 2 --cv 2")
     assert "laplacian(gamma=" in ran.out
 
 
