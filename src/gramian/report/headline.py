@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DESCRIBED = 2  # components
 LABELLED = 5000  # rows whose labels are read; of more rows, evenly spaced ones
-KINDS = 12  # of rows, that are values of columns rather than groups
+KINDS = 4  # of rows, that are values of columns rather than groups
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
 APART = 0.9  # share of the rows of every group that is right, from which groups are told apart
 UNTOLD = 0.1  # share of permuted labels as good as theirs, above which groups are said not to be told apart
