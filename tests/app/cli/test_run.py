@@ -9,6 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
+import gramian.app.cli.inputs  # noqa: F401 (loaded late it would keep the mocks of this file)
 from gramian.app.cli import main
 from gramian.app.cli.run import prepare_streams
 from gramian.app.verbs import fit as fitting
