@@ -418,6 +418,8 @@ def test_of_several_groups_those_that_the_measures_tell_apart_are_the_label():
         table.insert(0, "part", np.array(["test", "train"])[part])
         table.insert(1, "kind", np.array(["u", "v", "w"])[kind])
         table.loc[3, "kind"], table.loc[5, "a"] = None, np.nan
+        table.insert(2, "rare", np.where(np.arange(90) == 7, "no", "yes"))
+        table.loc[7, ["a", "b", "c", "d"]] += 8.0 * value.any()  # one wild row
         assert gramian.propose(table).reading["label"] == ("kind" if value.any() else "part")
 
 

@@ -526,7 +526,9 @@ class _Table:
         if column.texts is None or not measures:
             return 0.0
         X = _sample(measures)
-        found = associated(column.texts, np.nan_to_num(X - np.nanmean(X, axis=0)))
+        _, at, sizes = np.unique(column.texts, return_inverse=True, return_counts=True)
+        groups = np.where(sizes[at] >= FEW_ROWS, column.texts, "")  # one wild row is no group
+        found = associated(groups, np.nan_to_num(X - np.nanmean(X, axis=0)))
         if isinstance(found, str):
             return 0.0
         return max(0.0, float(np.mean(found.r2)) - (found.levels - 1) / (found.rows - 1))
