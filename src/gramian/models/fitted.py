@@ -147,6 +147,7 @@ def store_solution(
     model: Any,
     result: Components,
     solution: Solution,
+    rows: Rows,
     *,
     requested: bool,
     matrix: str,
@@ -160,6 +161,8 @@ def store_solution(
     result : Components
     solution : Solution
         Its spectrum in the units of the data.
+    rows : Rows
+        Of the fit, to whose kind and device all arrays of the model move.
     requested : bool
         Whether a number of components was asked for, so that a lower rank is worth a warning.
     matrix : str
@@ -187,6 +190,7 @@ def store_solution(
     certificate = solution.certificate
     if certificate is not None and not certificate.ok and rank > 0:
         CertificateWarning("; ".join(certificate.reasons)).warn()
+    on_device(model, rows.like)
 
 
 def store_parameters(model: Any, *names: str) -> None:

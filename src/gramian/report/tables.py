@@ -21,9 +21,8 @@ from gramian.statistics.components import component_names
 from gramian.tables.as_rows import as_rows
 from gramian.tables.cells import STARTS
 from gramian.tables.formats.zarr import write_zarr
-from gramian.tables.rows import row_text
 from gramian.tables.table import Table, unique_names
-from gramian.tables.treatment import rows_of_table, with_rows
+from gramian.tables.treatment import with_rows
 
 FORMATS = ("csv", "parquet", "npy", "zarr")
 PIECE_BYTES = 64 << 20
@@ -220,7 +219,7 @@ def completed(model: Any, table: Table) -> Table:
     table = replace(table, values=filled, imputed=np.isnan(values))
     incomplete = np.flatnonzero(~whole)
     if len(incomplete):
-        names = [row_text(rows_of_table(table), row) for row in incomplete[:NAMES_SHOWN]]
+        names = map(table.row_text, incomplete[:NAMES_SHOWN].tolist())
         many = counted(len(incomplete), "row with too few values was", "rows with too few values were")
         table = with_rows(table, np.flatnonzero(whole), f"{many} left out: {', '.join(names)}")
     note = f"{counted(missing, 'missing value')} in the data: expected values under the model stand for them"

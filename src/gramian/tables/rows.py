@@ -281,8 +281,9 @@ class Rows(ABC):
         if len(chunks) == 1:
             return f(self.block(chunks[0]))
         results: list[R] = []
-        for group in slices(len(chunks), IN_FLIGHT):
-            results = [functools.reduce(combine, [*results, *self._each(f, chunks[group])])]
+        for start in range(0, len(chunks), IN_FLIGHT):
+            some = self._each(f, chunks[start : start + IN_FLIGHT])
+            results = [functools.reduce(combine, [*results, *some])]
         return results[0]
 
     def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
@@ -498,6 +499,7 @@ def require_magnitudes(rows: Rows, columns: IndexArray | None = None) -> IndexAr
         For NaN and infinity, a float64 column beyond 1e100, and one of nothing but numbers below 1e-100.
     """
     columns = np.arange(rows.shape[1]) if columns is None else columns
+    least, most = magnitudes(rows.dtype)
     if rows.weights is not None:  # rows of weight 0 are left out below
         rows.require_finite()
 
@@ -518,7 +520,7 @@ def require_magnitudes(rows: Rows, columns: IndexArray | None = None) -> IndexAr
             values = xp.take(values, arrays.from_numpy(columns, values), axis=1)
         return np.asarray(arrays.to_numpy(xp.max(xp.abs(values), axis=0)), dtype=np.float64)
 
-    sizes, (least, most) = rows.reduce(largest, np.maximum), magnitudes(rows.dtype)
+    sizes = rows.reduce(largest, np.maximum)
     if least <= float(sizes.min()) and float(sizes.max()) <= most:
         return columns[:0]
     if not np.isfinite(sizes).all():

@@ -171,6 +171,11 @@ class Table:
             "imputed": None if self.imputed is None else self.imputed[rows],
         }
 
+    def row_text(self, row: int) -> str:
+        """Return the number of a row in the file and its name, for messages."""
+        named = f" (named {self.row_names[row]!r})" if self.row_names else ""
+        return f"row {row if self.row_numbers is None else self.row_numbers[row]}{named}"
+
     def described(self, names: Iterable[str]) -> list[str]:
         """Return a line for each of some columns that the file describes, such as the text of a question.
 

@@ -21,7 +21,7 @@ from gramian.tables import reading as options
 from gramian.tables import stored
 from gramian.tables.labels import NO_LABEL, has_label
 from gramian.tables.memory import array_rows
-from gramian.tables.rows import Holes, Rows, row_text
+from gramian.tables.rows import Holes, Rows
 from gramian.tables.source import dtype_of_rows
 from gramian.tables.table import Expected, Missing, RowsRequest, Table
 
@@ -132,7 +132,7 @@ def computed(table: Table, kind: options.Transform, block: Any, rows: slice, col
     if (numbers <= 0 if kind in OF_POSITIVE else numbers < 0).any():
         invalid = (block <= 0 if kind in OF_POSITIVE else block < 0).nonzero()
         i, j = min(zip(*(axis.tolist() for axis in invalid), strict=True))
-        row, column = row_text(rows_of_table(table), (rows.start or 0) + i), (columns.start or 0) + j
+        row, column = table.row_text((rows.start or 0) + i), (columns.start or 0) + j
         needs, advice = "numbers of at least 0", "If it is no count, leave out transform or the column"
         if kind in OF_POSITIVE:
             needs = "positive numbers"
@@ -439,7 +439,7 @@ def _dropped(table: Table, holes: Holes, policy: str) -> Table:
 
 
 def _empty_rows(table: Table, holes: Holes) -> str:
-    return first_few(holes.empty, partial(row_text, rows_of_table(table)))
+    return first_few(holes.empty, table.row_text)
 
 
 def _without_any(table: Table, holes: Holes) -> str:

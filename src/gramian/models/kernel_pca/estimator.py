@@ -386,8 +386,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         if not self._approximate and arrays.is_dask(X):
             options["limit"] = arrays.memory_limit_bytes(self.memory_limit)
         rows = self._rows(X, **options)
-        if rows.weights is not None:
-            inputs.ddof_of(1, rows)  # a variance is divided by the sum of the weights less 1
         scaling = Standardisation.of(self.scale, rows, precomputed=fits.is_precomputed(self))
         rows = rows if scaling is None else scaling.rows(rows)
         if self._approximate:
@@ -404,8 +402,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
     def _adopt(self, fit: fits.ExactFit | fits.FeatureFit, X: Any) -> None:
         """Set the attributes from the result of a fit; X is None if ``partial_fit`` added rows."""
         rows, result, components = fit.rows, fit.found, fit.found.components
-        unequal, more, weight = rows.weights is not None, X is None, fit.weight
-        self._unequal = unequal or (more and vars(self).get("_unequal", False))
+        more, weight = X is None, fit.weight
+        self._unequal = rows.weights is not None or (more and vars(self).get("_unequal", False))
         self.n_samples_ = rows.shape[0] + (self.n_samples_ if more else 0)
         if not more:
             inputs.store_features(self, X, rows)
@@ -423,24 +421,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         self._sums, self._ridge_map, self._scaling = None, None, fit.scaling
         self.component_choice_, self.repair_ = fit.choice, result.repair
         requested = self.n_components is not None
-        fitted.store_solution(self, components, fit.solution, requested=requested, matrix=fit.matrix)
-        if result.vectors is not None and unequal:
-            self._complete_vectors(rows)
-        fitted.on_device(self, rows.like)
-
-    def _complete_vectors(self, rows: Rows) -> None:
-        """Set what belongs to rows of weight 0, of which the weighted matrix says nothing."""
-        zero = np.flatnonzero(rows.weights == 0)
-        if not zero.size:
-            return
-        maps, k = replace(self._projection, scaling=None), self.n_components_
-        both = np.column_stack([maps.coefficients, maps.weights])
-        maps = replace(maps, coefficients=both, offset=np.append(maps.offset, 0.0))
-        values = arrays.as_float64(maps.scores(as_rows(rows.at(zero))))
-        vectors, top = arrays.as_float64(self.eigenvectors_).copy(), np.sqrt(self.eigenvalues_)
-        vectors[zero] = np.divide(values[:, :k], top, out=np.zeros((len(zero), k)), where=top > 0)
-        self.eigenvectors_ = arrays.from_numpy(vectors.astype(rows.dtype), self.eigenvectors_)
-        self._row_means[zero] = values[:, k]
+        fitted.store_solution(self, components, fit.solution, rows, requested=requested, matrix=fit.matrix)
 
     @property
     def gamma_(self) -> float | None:
@@ -529,22 +510,13 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
     @property
     def _projection(self) -> projection.KernelProjection:
         """The map of new rows, the same for fitted rows and landmarks."""
-        alpha, weights = arrays.as_float64(self.projection_coef_), self._mean_weights
-        n, k = alpha.shape
-        if not fitted.parameter_at_fit(self, "center"):
-            weights, offset = np.zeros(n), np.zeros(k)
-        elif weights is None:
-            # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
-            alpha, weights = alpha - alpha.mean(axis=0), np.full(n, 1.0 / n)
-            offset = arrays.as_float64(self._row_means) @ alpha
-        else:
-            weights, offset = arrays.as_float64(weights), arrays.as_float64(self._row_means) @ alpha
+        center = bool(fitted.parameter_at_fit(self, "center"))
+        found = self.projection_coef_, self._mean_weights, self._row_means
         nodes = self.X_fit_ if self.landmarks_ is None else self.landmarks_
         precision = 1.0 if nodes is None else fits.precision_of(nodes, fitted.parameter_at_fit(self, "tol"))
         # Landmarks span what they span about the origin that the kernel has.
-        about_mean = self.landmarks_ is None and bool(fitted.parameter_at_fit(self, "center"))
-        map = self.kernel_, nodes, alpha, offset, weights, precision, about_mean, self._scaling
-        return projection.KernelProjection(*map)
+        map = self.kernel_, nodes, *projection.about_mean(*found, center), precision
+        return projection.KernelProjection(*map, self.landmarks_ is None and center, self._scaling)
 
     def _standardised(self, values: Any) -> Any:
         """Return rows, dense and of float64, as the kernel takes them."""

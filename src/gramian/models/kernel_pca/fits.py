@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian import errors
-from gramian.core.arrays import alike, memory_limit_bytes, moved, numpy_dtype
+from gramian.core.arrays import alike, as_float64, from_numpy, memory_limit_bytes, moved, numpy_dtype
 from gramian.core.checks import check_choice, check_integer, either, solver_names
 from gramian.core.records import Plan, Seed, SolveRequest, Target
 from gramian.engine import certificates
@@ -27,7 +27,7 @@ from gramian.kernels import Evaluator, Kernel, expression, kernel_from_name, wid
 from gramian.models.fitted import warn_of_none, with_orthonormality
 from gramian.models.inputs import check_target, check_tol, drawn_seeds, generators
 from gramian.models.kernel_pca.preimages import preimage_method
-from gramian.models.kernel_pca.projection import Standardisation
+from gramian.models.kernel_pca.projection import KernelProjection, Standardisation, about_mean
 from gramian.tables.as_rows import as_rows
 from gramian.tables.rows import Block, Rows
 
@@ -406,10 +406,26 @@ class ExactFit(KernelFit):
         self.solution = replace(
             solution, spectrum=solution.spectrum.scaled(problem.factor()), certificate=certificate
         )
-        self.found = result
         if evaluator is not None:
             self.kernel = evaluator.kernel
+        self.found = result if rows.weights is None else self._completed(result)
         return self
+
+    def _completed(self, result: Coefficients) -> Coefficients:
+        """Return a result that holds rows of weight 0 too, of which the weighted matrix says nothing."""
+        rows, parameters, zero = self.rows, self.parameters, np.flatnonzero(self.rows.weights == 0)
+        if not zero.size:
+            return result
+        nodes, center = None if self.kernel is None else rows.in_memory(), bool(parameters.center)
+        alpha, offset, weights = about_mean(result.coefficients, result.weights, result.row_means, center)
+        precision, k = 1.0 if nodes is None else precision_of(nodes, parameters.tol), alpha.shape[1]
+        both, offsets = np.column_stack([alpha, weights]), np.append(offset, 0.0)
+        maps = KernelProjection(self.kernel, nodes, both, offsets, weights, precision, center)
+        values = as_float64(maps.scores(as_rows(rows.at(zero))))
+        vectors, top = as_float64(result.vectors).copy(), np.sqrt(result.components.values)
+        vectors[zero] = np.divide(values[:, :k], top, out=np.zeros((len(zero), k)), where=top > 0)
+        result.row_means[zero] = values[:, k]
+        return replace(result, vectors=from_numpy(vectors.astype(rows.dtype), result.vectors))
 
     def _planned(self, target: Target) -> tuple[KernelProblem, Evaluator | None, Schedule]:
         """Return what the engine is asked about, the kernel on the rows, and the routes."""

@@ -51,9 +51,10 @@ class Standardisation:
             For a column whose squares float64 cannot hold.
         """
         check_scale(scale, precomputed=precomputed)
+        ddof = ddof_of(1, rows)  # by which variances in feature space are divided too
         if scale is None:
             return None
-        view = center_rows(rows, center=True, scale=scale, ddof=ddof_of(1, rows))
+        view = center_rows(rows, center=True, scale=scale, ddof=ddof)
         assert view.divisor is not None
         assert view.rest is not None
         divisor = np.ldexp(view.divisor, -view.unit_exponent)
@@ -99,6 +100,20 @@ def check_scale(scale: Any, *, precomputed: bool = False) -> None:
         why = 'divides columns, but with kernel="precomputed" the data are kernel values'
         hint = "Leave it out, or give the rows themselves and the kernel's name."
         raise ParameterError("scale", scale, why, hint)
+
+
+def about_mean(
+    coefficients: Any, weights: Any, row_means: Any, center: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what maps new rows: coefficients, offset and weights of a :class:`KernelProjection`."""
+    alpha = arrays.as_float64(coefficients)
+    n, k = alpha.shape
+    if not center:
+        return alpha, np.zeros(k), np.zeros(n)
+    if weights is None:
+        # Centred coefficients cancel the row means of the new kernel values; what is left is constant.
+        alpha, weights = alpha - alpha.mean(axis=0), np.full(n, 1.0 / n)
+    return alpha, arrays.as_float64(row_means) @ alpha, arrays.as_float64(weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -466,7 +466,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         hidden = far or (None if choice is not None and choice.number == 0 else "")
         requested = not isinstance(self.n_components, (str, type(None)))
         fitted.store_solution(
-            self, components, solution, requested=requested, matrix="the data", hidden=hidden
+            self, components, solution, rows, requested=requested, matrix="the data", hidden=hidden
         )
         if choice is not None and isinstance(self.n_components, str):
             fitted.warn_of_none(choice)
@@ -475,7 +475,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
             from gramian.statistics.component_rules import fraction_rule
 
             self.component_choice_ = fraction_rule(scree_of(self), self.n_components)
-        fitted.on_device(self, rows.like)
 
     # --------------------------------------------------------------- stream
 
