@@ -185,13 +185,14 @@ def store_features(estimator: Any, X: Any, rows: Rows) -> None:
 def expected_columns(estimator: Any) -> Expected:
     """Return what a fitted estimator expects of new data, for ``as_rows``."""
     names = names_of(estimator)
-    alleles = getattr(estimator, "counted_alleles_", ())
+    alleles = vars(estimator).get("counted_alleles_", ())
     counts = {name: allele for name, allele in zip(names or (), alleles, strict=False) if allele}
     # Means that were asked for fill; else PCA needs no filling.
     holes = getattr(estimator, "_maps_holes", False)
     reading = getattr(estimator, "reading_", {})
     means = getattr(estimator, "column_means_", None)
-    cells = to_numpy(getattr(estimator, "constant_features_", np.empty(0, dtype=int)))
+    # A stream between two batches has none: to ask for them would decompose it.
+    cells = to_numpy(vars(estimator).get("constant_features_", np.empty(0, dtype=int)))
     if means is None and len(cells) and getattr(estimator, "picture_shape_", None) is not None:
         means = np.full(estimator.n_features_in_, np.nan)  # such as land in a field, where there is none
         means[cells] = to_numpy(estimator.mean_)[cells]
