@@ -434,17 +434,6 @@ class MissingValuesWarning(GramianWarning):
     """
 
 
-def asked_by_user() -> bool:
-    """Return whether the function that called this one's caller was called by code outside of gramian.
-
-    scikit-learn's and joblib's calls are their callers'.
-    """
-    frame = sys._getframe(3)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("sklearn.", "joblib.")):
-        frame = frame.f_back
-    return not str(frame.f_globals.get("__name__", "")).startswith("gramian.")
-
-
 @contextmanager
 def ignoring(*categories: type[GramianWarning]) -> Iterator[None]:
     """Ignore our warnings of some categories inside, in this thread: Python's filters are of all threads."""

@@ -11,7 +11,6 @@ from gramian.answers.diagnose import diagnosis_of
 from gramian.errors import GramianWarning, ignoring
 from gramian.report.facts import Fitted
 from gramian.report.headline import headline
-from gramian.report.page import drawn
 from gramian.report.sections import explanation
 from gramian.tables.table import Table
 
@@ -78,7 +77,7 @@ def test_the_chart_of_the_report_has_the_limits_of_the_first_half():
     table = Table(X, row_names=hours(400))
     first = explanation(Fitted(gramian.PCA(2, scale="unit").fit(table), table)).first[0]
     drawing, said = first.parts
-    (alarms,) = re.findall(r"(\d+) alarms in 400 rows", drawn(drawing).caption)
+    (alarms,) = re.findall(r"(\d+) alarms in 400 rows", drawing.drawn().caption)
     assert int(alarms) > 150
     assert said == "Components and limits of this chart are those of the rows until `2024-05-09 07:00:00`."
 

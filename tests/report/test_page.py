@@ -71,7 +71,7 @@ class Read(HTMLParser):
 @pytest.fixture
 def few_figures(monkeypatch):
     """Figures are tested where they are drawn; here the page around them is."""
-    monkeypatch.setattr(pages, "drawn", lambda drawing: SKETCH)
+    monkeypatch.setattr(sections.Drawing, "drawn", lambda drawing: SKETCH)
 
 
 def hostile(n=30, **options):
@@ -162,7 +162,7 @@ def test_a_page_without_figures_says_which_command_brings_them(monkeypatch):
     def missing(*_):
         raise gramian.errors.MissingExtraError("plots", "matplotlib", "Drawing figures")
 
-    monkeypatch.setattr(pages, "drawn", missing)
+    monkeypatch.setattr(sections.Drawing, "drawn", missing)
     result = read(gramian.PCA(2).fit(hostile()), hostile())
     assert result.text.count('pip install "gramian[plots]"') == 1
     assert "figure" not in result.tags

@@ -73,8 +73,6 @@ def test_without_matplotlib_everything_else_is_written(tmp_path, monkeypatch):
     def missing(name):
         raise MissingExtraError("plots", "matplotlib", "Drawing figures")
 
-    for name in ("scree", "scores"):
-        monkeypatch.delattr(figures, name, raising=False)
     monkeypatch.setattr(figures, "__getattr__", missing)
     written = write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
     assert not list(tmp_path.glob("*.svg"))

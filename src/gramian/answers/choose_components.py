@@ -163,7 +163,7 @@ def choose_components(
         kind_name = type(X_or_model).__name__
         raise InputTypeError(f"A {kind_name} is neither data nor a gramian.PCA or KernelPCA. Pass the data.")
     available = KERNEL_RULES if kind.kernel else tuple(RULES)
-    requested = [check_choice("rules", rule, available) for rule in (available if rules is None else rules)]
+    requested = available if rules is None else [check_choice("rules", rule, available) for rule in rules]
     check_target(float(fraction), 1, (1, 1))
     if model is None:
         if X is not None:

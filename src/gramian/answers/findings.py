@@ -269,13 +269,13 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
     least = _least_of_correlations(e) / _tracy_widom(e.n, e.d)[1] if e.model.center else 0.0
     if tame and least > CLEARLY:
         return
-    (largest, together), (usual, limit) = _strengths(Z), _tracy_widom(n, p)
+    (largest, together), (usual, limit) = map(float, _strengths(Z)), _tracy_widom(n, p)
     # With heavy tails a single row may add its squared norm.
     if largest > (CLEARLY * limit if tame else 2 * limit + float((Z**2).sum(axis=1).max()) / n):
         return
     if not tame or largest > usual:
         rng = np.random.default_rng(0)
-        null = np.array([_strengths(rng.permuted(Z, axis=0)) for _ in range(PERMUTATIONS)])
+        null = np.stack(_strengths(np.array([rng.permuted(Z, axis=0) for _ in range(PERMUTATIONS)])), axis=-1)
         (usual, _), (limit, most) = null.mean(axis=0), null.mean(axis=0) + ABOVE_NULL * null.std(axis=0)
         if together > most:  # columns correlate, if along no single direction
             return
@@ -303,11 +303,15 @@ def _least_of_correlations(e: Evidence) -> float:
     return float((as_float64(e.model.explained_variance_)[: e.k] / shares).max())
 
 
-def _strengths(Z: FloatArray) -> tuple[float, float]:
-    """Return the largest eigenvalue of the correlations of some rows, and the norm of all correlations."""
-    Z = Z - Z.mean(axis=0)
-    values = np.linalg.eigvalsh(Z @ Z.T if len(Z) < Z.shape[1] else Z.T @ Z) / len(Z)
-    return float(values[-1]), max(0.0, float(values @ (values - 1))) ** 0.5
+def _strengths(Z: FloatArray) -> tuple[Any, Any]:
+    """Return the largest eigenvalue of the correlations of some rows, and the norm of all correlations.
+
+    Of a stack of tables it returns those of each.
+    """
+    Z, (n, p) = Z - Z.mean(axis=-2, keepdims=True), Z.shape[-2:]
+    columns = np.swapaxes(Z, -2, -1)
+    values = np.linalg.eigvalsh(Z @ columns if n < p else columns @ Z) / n
+    return values[..., -1], np.sqrt(np.maximum(0.0, np.vecdot(values, values - 1)))
 
 
 def _tracy_widom(n: int, p: int) -> tuple[float, float]:

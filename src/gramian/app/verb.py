@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Self, Union, get_args, get_origin
 
 from gramian.core.checks import check_choice, check_seed, names_in
 from gramian.errors import ParameterError
@@ -531,6 +532,13 @@ class Verb:
     shell_only: bool = False
     heeds: Callable[[Any], bool] = lambda proposal: True
     documented: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def named(cls, name: str, module: str) -> Self:
+        """Return the verb of a name, whose function a module has; what computes is imported when it runs."""
+        functions, word = vars(import_module(module)), name.split()[-1].replace("-", "_")
+        function = functions.get(word) or functions[f"{word}_"]
+        return cls(name, function, **getattr(function, "settings", {}))
 
     @property
     def help(self) -> str:

@@ -113,7 +113,7 @@ def real_numbers(values: Any) -> FloatArray:
 
 def from_numpy(array: npt.NDArray[Any], like: Any) -> Any:
     """Move a NumPy array to the kind and device of ``like``, keeping its own dtype."""
-    if is_numpy(like) or sparse.issparse(like):
+    if isinstance(like, np.ndarray) or sparse.issparse(like):
         return array
     array = np.ascontiguousarray(array)
     # PyTorch takes neither read-only memory nor a negative stride, which an axis of length 1 can have.
@@ -162,7 +162,7 @@ def alike(rows: Any, like: Any) -> Any:
 
 def as_float64(array: Any) -> FloatArray:
     """Copy ``array`` to a float64 NumPy array, where small problems and sums are worked out."""
-    return np.asarray(to_numpy(array), dtype=np.float64)
+    return np.asarray(array if isinstance(array, np.ndarray) else to_numpy(array), dtype=np.float64)
 
 
 def are_whole(values: Any) -> Any:
@@ -178,7 +178,7 @@ def to_float64(array: Any) -> Any:
 
 def to_dtype(array: Any, dtype: np.dtype[Any]) -> Any:
     """Return ``array`` as float32 or float64 of the same kind."""
-    if is_numpy(array) or sparse.issparse(array):
+    if isinstance(array, np.ndarray) or sparse.issparse(array):
         return array.astype(dtype, copy=False)
     xp = namespace(array)
     return xp.astype(array, xp.float32 if dtype == np.float32 else xp.float64)

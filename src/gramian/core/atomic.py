@@ -44,29 +44,40 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
         If the place cannot be written to, or the disk or device is full.
     """
     target = _as_file(path)
-    existing = existing_mode(target)
+    # A folder of atomic_folder has a temporary name itself, and moves when everything is in it.
+    hidden = TEMPORARY.fullmatch(target.parent.name) is not None
+    existing = None if hidden else existing_mode(target)
     if existing is not None and not stat.S_ISREG(existing):
         with as_file_error(target):
             opened = open(target, "wb")  # noqa: SIM115
         with as_file_error(target, only_full=True), opened as file:
             yield file
         return
-    target = Path(os.path.realpath(target))
-    with as_file_error(target, only_full=True), ExitStack() as stack:
-        with as_file_error(target):
-            temporary = stack.enter_context(temporary_beside(target, mode))
-            descriptor = os.open(temporary, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+    target = temporary = Path(os.path.realpath(target))
+    with ExitStack() as stack:
+        try:
+            if not hidden:
+                temporary = stack.enter_context(temporary_beside(target, mode))
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), mode)
+        except OSError as error:
+            raise _not_opened(target, error) from error
         try:
             # The descriptor outlives the file object: writers such as Arrow's close what they get.
             with os.fdopen(descriptor, "wb", closefd=False) as file:
                 yield file
-            os.fsync(descriptor)
+            if not hidden:
+                os.fsync(descriptor)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            raise not_written(target, error) from error
         finally:
             os.close(descriptor)
-        with as_file_error(target):
-            if existing is not None:
-                os.chmod(temporary, stat.S_IMODE(existing))
-            os.replace(temporary, target)
+        if not hidden:
+            with as_file_error(target):
+                if existing is not None:
+                    os.chmod(temporary, stat.S_IMODE(existing))
+                os.replace(temporary, target)
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
@@ -104,11 +115,12 @@ def _as_file(path: str | os.PathLike[str]) -> Path:
 
 
 def existing_mode(target: Path) -> int | None:
-    with as_file_error(target):
-        try:
-            mode = os.stat(target).st_mode
-        except FileNotFoundError:
-            return None
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _not_opened(target, error) from error
     if stat.S_ISDIR(mode):
         if target.suffix == ".zarr":
             raise FileError(f"{target} is there already. Remove it, or choose another name.")
@@ -126,19 +138,21 @@ def as_file_error(target: Path, *, only_full: bool = False) -> Iterator[None]:
     except FileError:
         raise
     except OSError as error:
-        if error.errno in FULL:
-            raise not_written(target, error) from error
-        if only_full:
+        if only_full and error.errno not in FULL:
             raise
-        if isinstance(error, FileNotFoundError) and not target.parent.is_dir():
-            raise FileError(
-                f"{shortened(target)} cannot be written: there is no folder {shortened(target.parent)}. "
-                "Create it first."
-            ) from error
+        raise _not_opened(target, error) from error
+
+
+def _not_opened(target: Path, error: OSError) -> FileError:
+    """Return what to say of a file that the system does not let us write."""
+    if error.errno in FULL:
+        return not_written(target, error)
+    if isinstance(error, FileNotFoundError) and not target.parent.is_dir():
+        why = f"there is no folder {shortened(target.parent)}. Create it first."
+    else:
         other = "name" if error.errno == errno.ENAMETOOLONG else "place"
-        raise FileError(
-            f"{shortened(target)} cannot be written: {reason(error)}. Choose another {other} for it."
-        ) from error
+        why = f"{reason(error)}. Choose another {other} for it."
+    return FileError(f"{shortened(target)} cannot be written: {why}")
 
 
 # --------------------------------------------------------- several files
@@ -175,8 +189,9 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
             files = filter(Path.is_file, writing.rglob("*"))
             names = sorted(path.relative_to(writing).as_posix() for path in files)
             for name in names:
-                mode = existing_mode(place_inside(folder, name))
-                if mode is not None:
+                with open(writing / name, "rb+") as file:
+                    os.fsync(file.fileno())
+                if not new and (mode := existing_mode(place_inside(folder, name))) is not None:
                     os.chmod(writing / name, mode & 0o7777)
             with as_file_error(folder):
                 _move(writing, folder, names, set(old), last)

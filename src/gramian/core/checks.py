@@ -323,7 +323,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | range):
-        return [plain(item) for item in value]
+        finite = math.isfinite
+        return [v if type(v) is str or (type(v) is float and finite(v)) else plain(v) for v in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)

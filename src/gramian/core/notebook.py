@@ -59,7 +59,14 @@ class Grid:
     def markdown(self) -> str:
         """Return the table with all of its rows as Markdown."""
         rules = ["---:" if kind == "n" else "---" for kind in self.kinds or "t" * len(self.heads)]
-        cells = (map(_text, row, self._forms()) for row in self.rows)
+        forms = self._forms()
+        cells = (
+            [
+                c if type(c) is str and c.isprintable() else _text(c, f)
+                for c, f in zip(row, forms, strict=True)
+            ]
+            for row in self.rows
+        )
         rows = ([cell.replace("|", "\\|") for cell in row] for row in cells)
         return "\n".join(f"| {' | '.join(row)} |" for row in (self.heads, rules, *rows))
 

@@ -64,7 +64,19 @@ def _in_unit(record: T, factor: float, *names: str) -> T:
 
 
 class ModelKind(Enum):
-    """What a fitted model is, for whoever shows it or applies it."""
+    """What a fitted model is, for whoever shows it or applies it.
+
+    Attributes
+    ----------
+    has_components : bool
+        Whether it consists of eigenpairs, with a plan and a certificate.
+    faces, kernel, whitens : bool
+        Whether it is a space of faces, has components in a kernel's feature space, or whitens rows.
+    linear : bool
+        Whether ``components_`` are directions in the space of the columns.
+    gives_scores : bool
+        Whether rows are mapped to scores, and back.
+    """
 
     PCA = "PCA"
     KERNEL_PCA = "KernelPCA"
@@ -73,35 +85,10 @@ class ModelKind(Enum):
     MONITOR = "Monitor"
     OTHER = ""
 
-    @property
-    def has_components(self) -> bool:
-        """Whether it consists of eigenpairs, with a plan and a certificate."""
-        return self not in (ModelKind.OTHER, ModelKind.MONITOR)
-
-    @property
-    def faces(self) -> bool:
-        """Whether it is a space of faces."""
-        return self is ModelKind.FACES
-
-    @property
-    def whitens(self) -> bool:
-        """Whether it whitens rows."""
-        return self is ModelKind.WHITENER
-
-    @property
-    def kernel(self) -> bool:
-        """Whether its components lie in a kernel's feature space."""
-        return self is ModelKind.KERNEL_PCA
-
-    @property
-    def linear(self) -> bool:
-        """Whether ``components_`` are directions in the space of the columns."""
-        return self in (ModelKind.PCA, ModelKind.WHITENER)
-
-    @property
-    def gives_scores(self) -> bool:
-        """Whether rows are mapped to scores, and back."""
-        return self in (ModelKind.PCA, ModelKind.KERNEL_PCA)
+    def __init__(self, name: str) -> None:
+        self.has_components = name not in ("", "Monitor")
+        self.faces, self.kernel, self.whitens = name == "FaceSpace", name == "KernelPCA", name == "Whitener"
+        self.linear, self.gives_scores = name in ("PCA", "Whitener"), name in ("PCA", "KernelPCA")
 
 
 @dataclass(frozen=True)

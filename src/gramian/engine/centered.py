@@ -170,19 +170,17 @@ class CenteredRows:
     def block(self, rows: slice, columns: slice, scratch: Any = None, values: Any = None) -> Any:
         """Return one dense block of C, written into ``scratch`` where NumPy can; of these values of X."""
         values = self.rows.cut(rows, columns) if values is None else values
-        if not arrays.is_numpy(values):
+        if not isinstance(values, np.ndarray):
             values = arrays.to_float64(values) if self.arithmetic == np.float64 else values
         # Of the mean in two parts, the second where it matters, and of the factor, the columns asked for.
         high = low = factor = None
         if self.mean.any():
-            means = (
-                None if mean_part is None else mean_part[columns] for mean_part in self._mean_in_parts[:2]
-            )
+            means = (None if part is None else part[columns] for part in self._mean_in_parts[:2])
             high, low = (arrays.from_numpy(m, values) if m is not None and m.any() else None for m in means)
         if self.divisor is not None:
             factor = arrays.from_numpy((1.0 / self.divisor[columns]).astype(self.arithmetic), values)
         roots = self._roots(rows) if self.weighted else None
-        if not arrays.is_numpy(values):
+        if not isinstance(values, np.ndarray):
             values = values - high if high is not None else values
             values = values - low if low is not None else values
             values = values * factor if factor is not None else values
@@ -272,7 +270,7 @@ class CenteredRows:
     @property
     def thin(self) -> int:
         """Most rows or columns in a product with few vectors."""
-        return arrays.THIN if arrays.is_numpy(self.rows.like) else arrays.DEVICE_TILE
+        return arrays.THIN if isinstance(self.rows.like, np.ndarray) else arrays.DEVICE_TILE
 
     def _length(self, other: int, least: int, share: float = 1.0) -> int:
         """How many rows (or columns) of ``other`` entries make a block.
@@ -280,7 +278,7 @@ class CenteredRows:
         So many that it fits into the cache; on a device as many as keep it busy, but sums of float32 short.
         """
         row = other * self.arithmetic.itemsize
-        if arrays.is_numpy(self.rows.like):
+        if isinstance(self.rows.like, np.ndarray):
             return max(least, int(share * CACHE_BYTES) // row)
         most = arrays.DEVICE_TILE if self.arithmetic == np.float32 else sum(self.rows.shape)
         return max(least, min(most, DEVICE_BYTES // row))
@@ -315,7 +313,7 @@ class CenteredRows:
 
     def _product(self, V: Any, axis: int, doing: str) -> Any:
         """``C V`` by blocks of rows (0), or ``C.T V`` by blocks of columns (1)."""
-        if not arrays.is_numpy(V):
+        if not isinstance(V, np.ndarray):
             blocks = self.on_device(lambda _, C: (C.T if axis else C) @ V, axis)
             return self.rows.xp.concat(list(blocks), axis=0)
         slices = self.column_slices() if axis else self.row_slices()
@@ -450,7 +448,7 @@ def terms_of(view: CenteredRows) -> int | None:
     d = view.rows.shape[1]
     if view.rows.skips_zeros:
         return rows_of_sparse(d)
-    few = view.arithmetic == np.float32 and arrays.is_numpy(view.rows.like) and d <= FEW_COLUMNS
+    few = view.arithmetic == np.float32 and isinstance(view.rows.like, np.ndarray) and d <= FEW_COLUMNS
     return max(LEAST_TERMS, TERMS // d) if few else None
 
 
@@ -703,7 +701,7 @@ def moments(rows: Rows, center: bool, most: int = 0) -> Moments:
             return [(r.start, _sparse_moments(rows.block(r), center)) for r in draw]
 
         return _of_rows(view, rows.batches, sparse, center)
-    if rows.weights is not None or not arrays.is_numpy(rows.like):
+    if rows.weights is not None or not isinstance(rows.like, np.ndarray):
         return _by_block(view, center, most, products=False)
     if n <= 8192 and rows.free_to_revisit:
         # Segments of rows that are read from memory at once are long, and a piece of them stays in the cache.
@@ -774,7 +772,7 @@ def scatter(
 
     def of_part(block: Rows) -> Moments:
         view = uncentered(block, double or weighted)
-        if weighted or not arrays.is_numpy(block.like):
+        if weighted or not isinstance(block.like, np.ndarray):
             return _by_block(view, center, most, products=True)
         return _ScatterPass(view, center, most, probe).run()
 
@@ -1006,7 +1004,7 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool) -
         result, again = _of_block(*facts, 1 if weights is None else 2)
         return _of_block(*facts, 2)[0] if again else result
 
-    if not arrays.is_numpy(rows.like):
+    if not isinstance(rows.like, np.ndarray):
         from gramian.tables.device import device_blocks
 
         return merged(*device_blocks(rows, of_block))

@@ -229,11 +229,8 @@ def _sums_on_device(
         values, weights = arrays.to_dtype(values, shift.dtype) - origin, rows.weights_of(chunk)
         if weights is not None:
             weights_here = arrays.from_numpy(weights, values)
-            sums, values, trace = (
-                weights_here @ values,
-                values * xp.sqrt(weights_here)[:, None],
-                weights_here * trace,
-            )
+            sums, trace = weights_here @ values, weights_here * trace
+            values = values * xp.sqrt(weights_here)[:, None]
         else:
             sums = xp.sum(values, axis=0, dtype=xp.float64)
         return [sums, arrays.long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]

@@ -232,12 +232,12 @@ class TableCosts(Costs):
             if form.double or not self.sparse or (form == SINGLE_SPARSE and self._densifies)
         )
 
-    @property
+    @cached_property
     def stored(self) -> bool:
         """Whether every pass reads a file."""
         return self.speed > 0
 
-    @property
+    @cached_property
     def _densifies(self) -> bool:
         """Whether sparse rows, which are float64, have a matrix that float32 products of columns save."""
         return not self.stored and self.spread is None and min(self.shape) > NARROW
@@ -308,7 +308,7 @@ class TableCosts(Costs):
             return seconds
         return seconds * CORES / self.spread.threads + (self.spread.tasks * TASK if tasks else 0.0)
 
-    @property
+    @cached_property
     def _read(self) -> float:
         """Seconds of reading all of a file."""
         n, d = self.shape

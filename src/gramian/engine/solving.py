@@ -540,12 +540,8 @@ def _judged(
     """Return a result's status, and why it is not accepted: the one policy."""
     if result.status is not Status.COMPLETE:
         return result.status, result.why
-    request, route, spectrum, certificate = (
-        planned.request,
-        tried[-1].route,
-        solution.spectrum,
-        solution.certificate,
-    )
+    request, route = planned.request, tried[-1].route
+    spectrum, certificate = solution.spectrum, solution.certificate
     if not route.form.double and (spectrum.rank < (request.target.count or 0) or not spectrum.rank):
         why = f"float32 products separate only {spectrum.rank} components from rounding"
         return Status.INACCURATE, why

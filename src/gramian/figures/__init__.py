@@ -14,19 +14,10 @@ Examples
 >>> ax.figure.savefig("scores.pdf")  # doctest: +SKIP
 """
 
-from typing import Any
-
-from gramian.figures.registry import FUNCTIONS, function_of
+from gramian.figures.registry import FUNCTIONS
+from gramian.figures.registry import public as __getattr__  # noqa: F401
 
 __all__ = sorted(FUNCTIONS)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in FUNCTIONS:
-        raise AttributeError(f"module 'gramian.figures' has no attribute {name!r}")
-    value = function_of(FUNCTIONS[name], name)
-    globals()[name] = value
-    return value
 
 
 def __dir__() -> list[str]:

@@ -85,7 +85,7 @@ def loadings_data(
         kind = "bars" if column_axis(names) is None else "lines"
     requested = range(1, min(k, FIRST) + 1) if components is None else components
     indices = places_of(requested, k)
-    titles = [component_titles(model, k)[index] for index in indices]
+    titles = list(map(component_titles(model, k).__getitem__, indices))
     note = f"Loading (entry of a unit vector); {len(indices)} of {k} components."
     lines = {"equal": len(names) ** -0.5} if kind == "bars" else {}
     return _loadings_data(names, titles, directions[:, indices], kind, note, lines=lines)

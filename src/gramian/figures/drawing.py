@@ -145,7 +145,7 @@ def width_of(names: Sequence[str], letters: str) -> float:
 
 def named_rows(ax: Any, names: Sequence[Any], longest: int = LONGEST) -> None:
     """Make the Y axis places 0, 1, ... from the top, each with its name."""
-    style.ticks(ax, "y", range(len(names)), [style.drawable(name, longest) for name in names])
+    style.ticks(ax, "y", range(len(names)), names, longest)
     ax.set_ylim(len(names) - 0.4, -0.6)
 
 

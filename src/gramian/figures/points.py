@@ -84,7 +84,7 @@ class Groups:
             raise ParameterError(what, allowed=problem, hint="Use hue for these.")
         return cls(texts, (*kinds, *([] if there.all() else [WITHOUT])), title)
 
-    @property
+    @cached_property
     def is_scale(self) -> bool:
         """Whether these are numbers on a continuous scale."""
         return self.values is not None and not self.kinds
@@ -94,7 +94,7 @@ class Groups:
         """The kinds without "no label"."""
         return tuple(kind for kind in self.kinds if kind != WITHOUT)
 
-    @property
+    @cached_property
     def is_many(self) -> bool:
         """Whether there are more classes than colours, so that their names stand in the figure."""
         return len(self.classes) > MOST_GROUPS

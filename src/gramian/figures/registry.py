@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -123,6 +124,14 @@ def available(model: Any, table: Any = None) -> list[Figure]:
     return [figure for figure in FIGURES if figure.is_available(model, table)]
 
 
+def public(name: str) -> Any:
+    """Return a public function of ``gramian.figures`` by its name."""
+    if name not in FUNCTIONS:
+        raise AttributeError(f"module 'gramian.figures' has no attribute {name!r}")
+    return function_of(FUNCTIONS[name], name)
+
+
+@cache
 def function_of(module: str, name: str) -> Any:
     """Return a function of ``gramian.figures``."""
     with needs("plots", "matplotlib", "Drawing figures"):

@@ -210,7 +210,7 @@ def drawable(text: Any, longest: int = LONGEST) -> str:
     >>> print(drawable("a\x1b"), drawable("x" * 30 + "y" * 30, 9))
     a\x1b xxxx…yyyy
     """
-    line = shown(text)
+    line = text if type(text) is str and text.isprintable() else shown(text)
     half = (longest - 1) // 2
     return line if len(line) <= longest else f"{line[: longest - 1 - half]}…{line[-half:]}"
 
@@ -233,9 +233,11 @@ def heading(ax: Any, title: str | None) -> None:
         words(first, title=title)
 
 
-def ticks(ax: Axes, side: str, positions: Sequence[float], names: Sequence[Any], **look: Any) -> None:
+def ticks(
+    ax: Axes, side: str, positions: Sequence[float], names: Sequence[Any], most: int = LONGEST, **look: Any
+) -> None:
     """Set names at places of the axis "x" or "y", without ticks; ``look`` is of matplotlib's Text."""
-    labels = [drawable(name) for name in names]
+    labels = [drawable(name, most) for name in names]
     getattr(ax, f"set_{side}ticks")(list(positions), labels, **PLAIN, **look)
     ax.tick_params(side, length=0)
 

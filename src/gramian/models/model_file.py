@@ -43,7 +43,7 @@ FORMAT_VERSION = 3
 BEGINNING = b'{"__metadata__":{"gramian":"{\\"checksum\\":\\"'  # after eight bytes of length
 CHECKSUM = slice(8 + len(BEGINNING), 8 + len(BEGINNING) + 64)
 TAG = "$"
-PLAIN = {bool, int, str}  # which an annotation says all about
+PLAIN = {bool, int, str, NoneType}  # which an annotation says all about
 # What wrong contents may raise.
 INVALID = (ArithmeticError, AttributeError, ImportError, LookupError, RecursionError, TypeError, ValueError)
 KERNELS = "gramian.kernels.expression"  # whose CLASSES files may hold; a PCA does not import it
@@ -278,14 +278,7 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
         For an array that is not of numbers or text.
     """
 
-    def encoded(mapping: Mapping[Any, Any]) -> dict[str, Any]:
-        start = f"{name}." if name else ""
-        return {
-            str(key): item if type(item) in PLAIN else _encode(item, f"{start}{key}", arrays)
-            for key, item in mapping.items()
-        }
-
-    kind, is_kernel = type(value).__name__, hasattr(value, "gram")
+    kind, is_kernel, tag = type(value).__name__, hasattr(value, "gram"), ""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -294,44 +287,50 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
         return value
     if isinstance(value, list | tuple):
         return [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
-    if isinstance(value, Mapping):
-        return encoded(value)
     if isinstance(value, slice):
         return {TAG: "slice", "value": [value.start, value.stop, value.step]}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return None
-    if kind in MODELS and type(value) is _class_named(kind):
-        return {TAG: kind} | encoded(_parts_of(value))
-    if kind in RECORDS and type(value) is _class_named(kind):
-        return {TAG: kind} | encoded({field.name: getattr(value, field.name) for field in fields(value)})
-    if sparse.issparse(value):
-        arrays_held = {name: getattr(value, name) for name in ("shape", "data", "indices", "indptr")}
-        return {TAG: "csr"} | encoded(arrays_held)
-    if is_kernel or ((callable(value) or hasattr(value, "transform")) and not hasattr(value, "__array__")):
+    if isinstance(value, Mapping):
+        parts = value
+    elif MODELS.get(kind) == type(value).__module__:
+        tag, parts = kind, _parts_of(value)
+    elif RECORDS.get(kind) == type(value).__module__:
+        tag, parts = kind, {field.name: getattr(value, field.name) for field in fields(value)}
+    elif sparse.issparse(value):
+        tag, parts = "csr", {part: getattr(value, part) for part in ("shape", "data", "indices", "indptr")}
+    elif is_kernel or ((callable(value) or hasattr(value, "transform")) and not hasattr(value, "__array__")):
         kernels = import_module(KERNELS)
-        if type(value) is kernels.CLASSES.get(kind):
-            return {TAG: kind} | encoded(value.get_params(deep=False))
-        raise ParameterError(
-            "kernel",
-            allowed=f"with {getattr(value, '__name__', kind)} cannot be saved: a file holds no code",
-            hint=f'Use a kernel of gramian.kernels ({", ".join(kernels.CLASSES)}), or kernel="precomputed".',
-        )
-    array = to_numpy(value)
-    if array.dtype == object:
-        return {TAG: "text", "value": [str(item) for item in array]}
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise InputTypeError(f"{name} has dtype {array.dtype}, which a model file cannot keep.")
-    reference = name if name not in arrays else f"{name} {len(arrays)}"
-    arrays[reference] = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
-    return {TAG: "array", "value": reference}
+        if type(value) is not kernels.CLASSES.get(kind):
+            raise ParameterError(
+                "kernel",
+                allowed=f"with {getattr(value, '__name__', kind)} cannot be saved: a file holds no code",
+                hint="Use a kernel of gramian.kernels "
+                f'({", ".join(kernels.CLASSES)}), or kernel="precomputed".',
+            )
+        tag, parts = kind, value.get_params(deep=False)
+    else:
+        array = value if isinstance(value, np.ndarray) else to_numpy(value)
+        if array.dtype == object:
+            return {TAG: "text", "value": [str(item) for item in array]}
+        if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+            raise InputTypeError(f"{name} has dtype {array.dtype}, which a model file cannot keep.")
+        reference = name if name not in arrays else f"{name} {len(arrays)}"
+        arrays[reference] = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+        return {TAG: "array", "value": reference}
+    start, result = f"{name}." if name else "", {TAG: tag} if tag else {}
+    for key, item in parts.items():
+        plain = type(item) in PLAIN or (type(item) is float and math.isfinite(item))
+        result[str(key)] = item if plain else _encode(item, f"{start}{key}", arrays)
+    return result
 
 
 def _parts_of(model: Any) -> dict[str, Any]:
     """Return the parameters and the declared attributes of a fitted model."""
     parameters, state = model.get_params(deep=False), model.__getstate__()
-    attributes = {
-        name: state[name] for name in declared(model.__class__) if name in state and name not in parameters
-    }
+    bases = [base for base in reversed(type(model).__mro__) if base.__module__.startswith("gramian.")]
+    names = dict.fromkeys(name for base in bases for name in get_annotations(base))
+    attributes = {name: state[name] for name in names if name in state and name not in parameters}
     for name, value in parameters.items():
         if type(value).__name__ in MODELS:  # a model that is a parameter is there once, fitted
             parameters[name] = None

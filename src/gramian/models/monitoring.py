@@ -717,10 +717,8 @@ def control_limits(alpha: float, reference: Known, prefer: str = "empirical") ->
         spe_of_fit.append(("Box", _box_limit(level, reference.own[:, 1])))
     of_fit = {"T2": [("Beta", _t2_limit(level, reference, of_fit=True))], "SPE": spe_of_fit}
     theory = [("F", _t2_limit(level, reference)), *_jackson_mudholkar(level, reference)]
-    tail, measured = (
-        _tail_limits(level, reference),
-        empirical_limits(alpha, reference.held_out),
-    )
+    tail = _tail_limits(level, reference)
+    measured = empirical_limits(alpha, reference.held_out)
     heavy = measured is None and prefer != "theory" and len(tail) == len(names)
     if heavy:  # a value is beyond what theory lets hardly any sample of so many rows reach
         count = reference.independent * reference.held_out.shape[1]

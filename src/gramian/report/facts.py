@@ -133,8 +133,8 @@ def sampling_facts(model: Any) -> dict[str, Any] | None:
     return None if result is None else dict(plain(payload(result, *names)))
 
 
-def component_facts(model: Any) -> dict[str, list[Any]]:
-    """Return the columns of the table of components.
+def component_facts(model: Any, exactness: bool = True) -> dict[str, list[Any]]:
+    """Return the columns of the table of components, those of error bounds only where they are wanted.
 
     The residual and the radius are in the units of the eigenvalue; the angle is an upper bound on the error
     of the direction, or of the subspace of its cluster, in radians. None means unknown, such as the explained
@@ -142,11 +142,8 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
     """
     k = model.n_components_
     variances = as_float64(model.explained_variance_)
-    eigenvalues = as_float64(getattr(model, "eigenvalues_", variances))
+    eigenvalues = as_float64(vars(model).get("eigenvalues_", variances))
     ratios = shares_of(model)
-    certificate, bounds = model.certificate_, model.certificate_.directions
-    pairs = () if bounds is None else zip(bounds.angles, bounds.sines, strict=True)
-    angles = [angle if sine < 1.0 else None for angle, sine in pairs]
     columns: dict[str, Any] = {
         "component": component_names(k),
         "eigenvalue": eigenvalues,
@@ -154,10 +151,13 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
         "standard deviation": np.sqrt(variances),
         "explained variance ratio": [None] * k if ratios is None else ratios,
         "cumulative": [None] * k if ratios is None else np.cumsum(ratios),
-        "residual": _padded(certificate.residuals, k),
-        "radius": _padded(certificate.radii, k),
-        "angle": _padded(angles, k),
     }
+    if exactness:
+        certificate, bounds = model.certificate_, model.certificate_.directions
+        pairs = () if bounds is None else zip(bounds.angles, bounds.sines, strict=True)
+        angles = [angle if sine < 1.0 else None for angle, sine in pairs]
+        measured = {"residual": certificate.residuals, "radius": certificate.radii, "angle": angles}
+        columns |= {name: _padded(values, k) for name, values in measured.items()}
     if not (model.model_kind.kernel or model.model_kind.whitens):
         # The two are the same thing.
         del columns["variance"]
@@ -166,7 +166,7 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
 
 def component_rows(model: Any, count: int) -> list[list[str]]:
     """Return name, eigenvalue, deviation, ratio and cumulative ratio of the first components as text."""
-    facts = component_facts(model)
+    facts = component_facts(model, exactness=False)
     names = ("component", "eigenvalue", "standard deviation", "explained variance ratio", "cumulative")
     columns = (facts[name] for name in names)
     return [
@@ -195,14 +195,13 @@ def loaded_columns(model: Any, count: int) -> list[list[tuple[str, float]]]:
 def largest_loadings(model: Any, count: int) -> list[str]:
     """Return :func:`loaded_columns` as text, in which a long name would hide the others."""
     loaded = loaded_columns(model, count)
-    return [
-        ", ".join(f"{shortened(shown(name), NAME)} {value:+.2f}" for name, value in one) for one in loaded
-    ]
+    texts = {name: shortened(shown(name), NAME) for name in {name for one in loaded for name, _ in one}}
+    return [", ".join(f"{texts[name]} {value:+.2f}" for name, value in one) for one in loaded]
 
 
 def _padded(values: Any, k: int) -> list[Any]:
     # Components beyond the rank complete the basis and are not eigenpairs that anyone computed.
-    computed = list(values[:k])
+    computed = [None if value is None else float(value) for value in values[:k]]
     return computed + [None] * (k - len(computed))
 
 
@@ -221,8 +220,9 @@ def model_size(model: Any) -> str:
 
 def kernel_text(model: Any) -> str:
     """Return the kernel with its parameters, or "" for PCA."""
-    kernel = getattr(model, "kernel_", None)
-    return str(getattr(model, "kernel", None) or "") if kernel is None else repr(kernel)
+    if not model.model_kind.kernel:
+        return ""
+    return str(model.kernel or "") if model.kernel_ is None else repr(model.kernel_)
 
 
 def where_text(model: Any) -> str:
@@ -232,7 +232,7 @@ def where_text(model: Any) -> str:
 
 def validity_text(model: Any) -> str:
     """Return the proof of positive semidefiniteness, a chain of closure rules; "" without a kernel."""
-    kernel = getattr(model, "kernel_", None)
+    kernel = vars(model).get("kernel_")
     return "" if kernel is None else str(kernel.validity)
 
 

@@ -15,14 +15,13 @@ from gramian.core import checks
 from gramian.core.atomic import atomic_write
 from gramian.core.notebook import Grid, Section
 from gramian.errors import GramianError, MissingExtraError, shortened
-from gramian.figures.registry import FIGURES, function_of
+from gramian.figures.registry import FIGURES
 from gramian.report.facts import Fitted, versions
 from gramian.report.sections import Code, Drawing, Explanation, Part, explanation
 
 LONGEST = 60  # characters of a name
 CODE, STRONG = re.compile(r"(?<!\\)(``|`)(.+?)\1"), re.compile(r"^\*\*(.+)\*\*$")
 TITLES = {figure.name: figure.title for figure in FIGURES}
-ROOM = 105  # mm: text of a figure is readable on a phone and in a column of a wide page
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -95,7 +94,7 @@ class Figures:
         """Return a drawn figure, or None with a note of the reason."""
         title = TITLES[drawing.name]
         try:
-            figure = self.known.pop(drawing.name, None) or drawn(drawing, *self.form)
+            figure = self.known.pop(drawing.name, None) or drawing.drawn(*self.form)
         except MissingExtraError as error:
             self.notes += [] if str(error) in self.notes else [str(error)]
             return None
@@ -112,11 +111,6 @@ class Figures:
         inside = f"<p>{escaped(figure.title or title)}</p>{figure.inline()}"
         caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
         return f'<figure aria-label="{html.escape(title)}">{inside}{caption}</figure>'
-
-
-def drawn(drawing: Drawing, room: float = ROOM, kind: str = "svg") -> Any:
-    """Return a figure with its heading and sentences, by default as in a report for a browser."""
-    return function_of("style", "drawn")(drawing.draw, drawing.name, room, kind)
 
 
 # ---------------------------------------------------------------- HTML from text, all of which is escaped

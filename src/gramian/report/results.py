@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.core.arrays import as_float64, memory_limit_bytes
-from gramian.core.atomic import atomic_folder, atomic_write
+from gramian.core.atomic import atomic_folder
 from gramian.core.checks import evenly, shown_lines
 from gramian.errors import FileError, MissingExtraError
 from gramian.figures.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
@@ -46,10 +46,14 @@ class Written:
     files: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, name: str, write: Callable[[Path], None]) -> None:
+    def add(self, name: str, write: Callable[[Path], object]) -> None:
         """Write one file and remember it."""
         write(self.folder / name)
         self.files.append(name)
+
+    def text(self, name: str, content: bytes) -> None:
+        """Write a file of text and remember it."""
+        self.add(name, partial(Path.write_bytes, data=content))
 
     def table(self, name: str, columns: tables.Columns) -> None:
         """Write one table and remember it."""
@@ -98,9 +102,8 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
             _write_pictures(written, fitted)
         if report:
             written.add(REPORT, lambda path: page.write_text(path, page.as_page(whole, drawn)))
-        with atomic_write(target / PAGE) as file:
-            file.write(summary_page(fitted, whole, written.files, written.notes).encode())
-    return replace(written, folder=folder, files=[*written.files, PAGE])
+        written.text(PAGE, summary_page(fitted, whole, written.files, written.notes).encode())
+    return replace(written, folder=folder)
 
 
 def own_files(folder: Path) -> list[str]:
@@ -184,8 +187,8 @@ def _write_figures(written: Written, whole: Explanation) -> dict[str, Any]:
             if isinstance(drawing, sections.Drawing) and drawing.name in DRAWN:
                 name = f"{drawing.name}.svg"
                 if name not in written.files:
-                    drawn[drawing.name] = figure = page.drawn(drawing)
-                    written.add(name, partial(page.write_text, text=figure.content.decode()))
+                    drawn[drawing.name] = figure = drawing.drawn()
+                    written.text(name, figure.content)
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
     return drawn

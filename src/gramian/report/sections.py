@@ -21,6 +21,7 @@ from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, evenly, listed, number, shown
 from gramian.core.notebook import Grid, Section
 from gramian.errors import DiagnosticWarning, UnavailableError, ignoring, shortened
+from gramian.figures.registry import function_of
 from gramian.models.monitor import can_be_monitored, monitor_of
 from gramian.models.monitoring import BOTH
 from gramian.report import facts, sentences
@@ -45,6 +46,7 @@ PATIENCE = 10.0  # seconds predicted for one rule
 SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
 EXPLAINED, MOST_EXPLAINED = 3, 2_000_000  # unusual rows with reasons, and numbers of a table looked at again
 PASSING = 1e-7  # of a number, to draw it again
+ROOM = 105  # mm: text of a figure is readable on a phone and in a column of a wide page
 VISIBLE = 1e-3  # error bound, relative to the largest eigenvalue, that a figure shows
 
 
@@ -63,6 +65,10 @@ class Drawing:
 
     name: str
     draw: Callable[[], Any]
+
+    def drawn(self, room: float = ROOM, kind: str = "svg") -> Any:
+        """Return the figure with its heading and sentences, by default as in a report for a browser."""
+        return function_of("style", "drawn")(self.draw, self.name, room, kind)
 
 
 Part = str | Grid | Code | Drawing  # text is a line of Markdown

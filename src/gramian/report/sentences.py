@@ -134,7 +134,7 @@ def computed_lines(model: Any, seconds: float | None = None) -> list[str]:
 def exactness_lines(model: Any) -> list[str]:
     """Return the certificate as a sentence and a Markdown list of reasons."""
     first, *others = str(model.certificate_).splitlines()
-    repair = getattr(model, "repair_", None)
+    repair = vars(model).get("repair_")
     changed = [] if repair is None else [f"- Repair: {repair}"]
     return [first, "", *(f"- {sentence}" for sentence in others), *changed]
 
@@ -145,7 +145,7 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
     ``used`` are the versions that computed it, by default the installed ones.
     """
     gramian, *others = [f"{PACKAGES.get(name, name)} {n}" for name, n in (used or facts.versions()).items()]
-    kernel, method = facts.kernel_text(model), getattr(model, "method", None)
+    kernel, method = facts.kernel_text(model), vars(model).get("method")
     name = "Kernel principal component analysis" if kernel else "Principal component analysis"
     name = name if method is None else f"{method.upper()} whitening"
     cited = "; ".join(CITATIONS[key]["short"] for key in cited_works(model))

@@ -28,6 +28,7 @@ FORMATS = ("csv", "parquet", "npy", "zarr")
 PIECE_BYTES = 64 << 20
 BATCH = 10_000  # rows of CSV that are text at a time
 ALL = slice(None)
+PLAIN = re.compile(r"[^\t\r\n\"',;|]+")  # a column name that a spreadsheet of any language shows in one cell
 Columns = Mapping[str, "npt.NDArray[Any] | Sequence[Any]"]
 Target = str | os.PathLike[str] | IO[bytes]
 Blocks = Iterator[tuple[slice, npt.NDArray[Any]]]  # of consecutive rows
@@ -146,7 +147,8 @@ def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
     for index, columns in enumerate(pieces):
         if index == 0:
             names = _shown(pa.array(list(columns), pa.string())).to_pylist()
-            file.write((",".join(map(_quoted, names)) + "\n").encode())
+            heads = [name if PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"' for name in names]
+            file.write((",".join(heads) + "\n").encode())
         for batch in _arrow(columns).to_batches(BATCH):
             safe = [_shown(values) if pa.types.is_string(values.type) else values for values in batch]
             sink = pa.BufferOutputStream()
@@ -163,12 +165,6 @@ def _shown(texts: Any) -> Any:
     return shown_as_text(texts)
 
 
-def _quoted(name: str) -> str:
-    """Return a column name, quoted unless a spreadsheet of any language shows it in one cell without."""
-    plain = re.fullmatch(r"[^\t\r\n\"',;|]+", name)
-    return name if plain else '"' + name.replace('"', '""') + '"'
-
-
 def _write_parquet(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
     from pyarrow import parquet
 
@@ -182,18 +178,20 @@ def _write_parquet(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> Non
 def _arrow(columns: Columns) -> Any:
     import pyarrow as pa
 
-    def stored(values: Any) -> Any:
-        if isinstance(values, np.ndarray) and values.dtype.kind in "OUS":
+    stored = []
+    for column in columns.values():
+        values: Any = column if isinstance(column, np.ndarray) else list(column)
+        kind = values.dtype if isinstance(column, np.ndarray) else None
+        if kind is not None and kind.kind in "OUS":
             texts = [None if value is None else str(value) for value in values.tolist()]
-            return pa.array(texts, pa.string())
-        values = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else list(values)
-        if getattr(values, "dtype", None) in (np.float32, np.float64) and not np.isnan(values).any():
+            stored.append(pa.array(texts, pa.string()))
+        elif kind in (np.float32, np.float64) and not np.isnan(values).any():
             # As ``pa.array``, which first imports numpy.ma.
-            kind, buffer = pa.from_numpy_dtype(values.dtype), pa.py_buffer(values)
-            return pa.Array.from_buffers(kind, len(values), [None, buffer])
-        return pa.array(values, from_pandas=True)
-
-    return pa.Table.from_arrays(list(map(stored, columns.values())), names=list(columns))
+            buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
+            stored.append(pa.Array.from_buffers(pa.from_numpy_dtype(kind), len(values), buffers))
+        else:
+            stored.append(pa.array(values, from_pandas=True))
+    return pa.Table.from_arrays(stored, names=list(columns))
 
 
 _WRITERS = {"csv": _write_csv, "parquet": _write_parquet, "npy": _write_npy}

@@ -111,17 +111,17 @@ class Scree:
         top = float(values[0]) if values.size else 0.0
         return np.where(values > max(self.tolerance * top, 0.0), values, 0.0)
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Number of rows that are independent of the mean."""
         return self.n_samples - int(self.centered)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many eigenvalues can be different from 0."""
         return max(min(self.rows, self.varying), 0)
 
-    @property
+    @cached_property
     def whole(self) -> bool:
         """Whether every eigenvalue that can be different from 0 is known."""
         return self.known.size >= self.size

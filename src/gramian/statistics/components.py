@@ -37,12 +37,13 @@ def kind_of(model: Any) -> ModelKind:
 
 def decomposition_of(model: Any) -> Any:
     """Return the model itself, or the decomposition that a space of faces is made of."""
-    return getattr(model, "decomposition_", model) if kind_of(model) is ModelKind.FACES else model
+    kind = getattr(model, "model_kind", None)
+    return getattr(model, "decomposition_", model) if kind is ModelKind.FACES else model
 
 
 def mapping_of(model: Any) -> Any:
     """Return the model itself, or the PCA or KernelPCA that a monitor watches."""
-    return model.model_ if kind_of(model) is ModelKind.MONITOR else model
+    return model.model_ if getattr(model, "model_kind", None) is ModelKind.MONITOR else model
 
 
 def shares_of(model: Any) -> FloatArray | None:
@@ -53,12 +54,10 @@ def shares_of(model: Any) -> FloatArray | None:
 
 def component_titles(model: Any, k: int) -> list[str]:
     """Return "PC1 (44.3 %)", "PC2 (21.0 %)", ..., without unknown ratios."""
-    names = component_names(k)
     ratios = shares_of(model)
     if ratios is None:
-        return names
-    digits = [1 if ratio >= 0.001 else 2 for ratio in ratios]
-    return [f"{name} ({100 * r:.{d}f} %)" for name, r, d in zip(names, ratios, digits, strict=False)]
+        return component_names(k)
+    return [f"PC{j} ({100 * r:.{1 if r >= 0.001 else 2}f} %)" for j, r in enumerate(ratios[:k], 1)]
 
 
 def axis_title(model: Any, index: int) -> str:
@@ -98,16 +97,16 @@ def column_variances(model: Any) -> FloatArray:
 
 def effective_rows(model: Any) -> float:
     """Return how many rows of weight 1 say as much as those of a fitted PCA: of a stream Kish's number."""
-    moments = getattr(model, "_moments", None)
+    moments = vars(model).get("_moments")
     return float(model._weight if moments is None else moments.effective)
 
 
 def feature_names_of(model: Any) -> list[str]:
     """Return the column names of the fit; without names x0, x1, ..., of pictures r0c0, r0c1, ..."""
-    shape = getattr(model, "picture_shape_", None)
-    if shape is None or names_of(model) is not None:
-        return column_names(model)
-    return [f"r{i}c{j}" for i in range(shape[0]) for j in range(shape[1])]
+    names, shape = names_of(model), getattr(model, "picture_shape_", None)
+    if names is None and shape is not None:
+        return [f"r{i}c{j}" for i in range(shape[0]) for j in range(shape[1])]
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(names)
 
 
 def column_names(model: Any) -> list[str]:
@@ -118,7 +117,8 @@ def column_names(model: Any) -> list[str]:
 
 def names_of(model: Any) -> tuple[str, ...] | None:
     """Return the names of the fitted columns as text, also of numbers and dates; None without names."""
-    names = getattr(model, "feature_names_in_", getattr(model, "_column_names", None))
+    names = getattr(model, "feature_names_in_", None)
+    names = getattr(model, "_column_names", None) if names is None else names
     return None if names is None else tuple(map(str, names))
 
 

@@ -5,6 +5,7 @@ Checks that need the rows, and all notes, are in :mod:`gramian.answers.findings`
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ import numpy as np
 from gramian.core.arrays import as_float64
 from gramian.core.checks import percent, shown
 from gramian.core.records import ModelKind
-from gramian.errors import DataError, DiagnosticWarning, asked_by_user
+from gramian.errors import DataError, DiagnosticWarning
 from gramian.statistics import components
 
 FEWEST = 10  # rows from which scores say something about rows
@@ -82,8 +83,14 @@ def serious_lines(model: Any) -> tuple[str, ...]:
 
 
 def warn_of_findings(model: Any) -> None:
-    """Warn of what a model shows that the caller has fitted, unless gramian itself asked for the fit."""
-    if asked_by_user():
+    """Warn of what a model shows that the caller of the caller has fitted, unless that is gramian itself.
+
+    scikit-learn's and joblib's calls are their callers'.
+    """
+    frame = sys._getframe(2)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("sklearn.", "joblib.")):
+        frame = frame.f_back
+    if not str(frame.f_globals.get("__name__", "")).startswith("gramian."):
         for finding in model_findings(model):
             DiagnosticWarning(f"{finding.sentence} {finding.remedy}").warn()
 
@@ -115,7 +122,7 @@ def has_one_unit(model: Any) -> bool:
     scale = getattr(model, "scale", None)
     scaled = isinstance(scale, str) and scale != "pareto"
     pictures = getattr(model, "picture_shape_", None) is not None
-    return scaled or pictures or not model.center or getattr(model, "kernel_", "") is None
+    return scaled or pictures or not model.center or vars(model).get("kernel_", "") is None
 
 
 def scale_dominates(clause: str, evidence: Mapping[str, Any], subject: str) -> Finding:

@@ -81,7 +81,8 @@ class Sampling(Tabulated):
             return ""
         all_independent = self.n_effective == self.n_samples
         rows = counted(self.n_samples, "row") if all_independent else f"{self.n_effective:.6g} effective rows"
-        groups = [group for group in self.groups if not self.separated[group].all()]
+        separated = self.separated
+        groups = [group for group in self.groups if not separated[group].all()]
         if not groups:
             named = named_group(range(k), bool(self.next_separated))
             return f"{rows} are enough to tell {named} apart."

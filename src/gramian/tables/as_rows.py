@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError, InputTypeError
 from gramian.tables.memory import array_rows
 from gramian.tables.rows import Rows
-from gramian.tables.table import Expected, RowsRequest
+from gramian.tables.table import Expected, RowsRequest, Table
 
 # Packages whose objects are read, or looked into, by gramian.tables.
 READ_BY_IO = ("gramian.tables.", "anndata.", "dask.", "dask_expr.", "xarray.")
@@ -82,23 +82,22 @@ def as_rows(
 
 def to_rows(X: Any, request: RowsRequest) -> Rows:
     """Return user data as rows; :func:`as_rows` names the kinds, and raises its errors."""
-    return _reader_of(X)(X, request)
-
-
-def _reader_of(X: Any) -> Callable[[Any, RowsRequest], Rows]:
-    """Return what makes rows of such data: arrays are checked, what is elsewhere is read."""
+    expected = request.expected
+    if type(X) is Table and type(X.values) is np.ndarray and (expected is None or expected.fits(X)):
+        rows, names = array_rows(X.values, request), X.row_names
+        return replace(rows, feature_names=X.feature_names, row_names=names, table=X)
     if isinstance(X, str | bytes):
         hint = f"To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
         raise InputTypeError(f"X is the text {X[:60]!r}.", hint)
     if sparse.issparse(X) or (isinstance(X, np.ndarray) and not isinstance(X, np.memmap)):
-        return array_rows
+        return array_rows(X, request)
     modules = [f"{base.__module__}." for base in type(X).__mro__]
     looked_into = any(module.startswith(READ_BY_IO) for module in modules)
     if looked_into or isinstance(X, np.memmap | Path | Iterator):
         from gramian.tables.file_rows import read  # a fit to an array does without the readers of files
 
-        return read
-    return array_rows
+        return read(X, request)
+    return array_rows(X, request)
 
 
 # ---- Weights of rows, which are checked here only

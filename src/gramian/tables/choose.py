@@ -29,7 +29,7 @@ from gramian.tables.reading import (
     pick_rows,
 )
 from gramian.tables.source import ArraySource, Source, damage, whole_within
-from gramian.tables.stored import StoredRows, column_of, columns_taken, rows_taken
+from gramian.tables.stored import StoredRows, column_of, columns_taken, rows_of_table, rows_taken
 from gramian.tables.table import LOGICAL, Expected, Origin, Table, contiguous, label_fields, transpose
 
 
@@ -108,7 +108,7 @@ def _completed(
     if table.values.finite is False if stored else table.values.dtype.kind == "f":
         with nullcontext() if expected is None else of_new_rows():
             left = holes or table.missing.method in IMPUTED
-            found = treatment.rows_of_table(table).require_finite(holes=left)
+            found = rows_of_table(table).require_finite(holes=left)
         if holes and not stored and found is not None:
             missing = checks.counted(found.missing, "missing value")
             rows = checks.counted(len(found.by_row), "row")

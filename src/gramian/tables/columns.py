@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, reduce
+from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -357,14 +358,15 @@ class Columns:
     def _as_written(self, fields: Sequence[Any]) -> list[Any]:
         """Return the first rows as numbers where they are, with any commas and signs."""
         marks, result = self.source.na_values, strings.typed(fields, self.source.na_values)
-        texts = [index for index, column in enumerate(result) if not is_number(column)]
+        numeric = list(map(is_number, result))
+        texts = [index for index, is_numeric in enumerate(numeric) if not is_numeric]
         found = strings.words([fields[index] for index in texts], marks)
         self.words = {texts[place] for place in found}
         tried = [index for index in texts if index not in self.words]
         bare = {index: strings.bare(fields[index], marks, later=False) for index in tried}
         signed = {index: some for index, some in bare.items() if some is not None}
         shown = [signed[at].fields if at in signed else field for at, field in enumerate(fields)]
-        plain = [field for field, column in zip(fields, result, strict=True) if is_number(column)]
+        plain = list(compress(fields, numeric))
         separator = self.source.separator or ","
         self.comma = strings.meaning_of_commas([shown[index] for index in texts], plain, separator, marks)
         if self.comma == "points":
@@ -375,7 +377,7 @@ class Columns:
         for index, column in self.as_numbers({index: fields[index] for index in texts}, signed).items():
             if is_number(column) or is_number(result[index]):
                 result[index] = column
-        return [strings.without_marks(column, marks) for column in result]
+        return [strings.without_marks(column, marks) for column in result] if marks else result
 
     def as_numbers(
         self, fields: Mapping[int, Any], signed: Mapping[int, strings.Bare] = MappingProxyType({})
@@ -454,7 +456,7 @@ class Columns:
         def shown(some: Iterable[int]) -> str:
             return listed([names[at] for at in sorted(indices & {*some})])
 
-        commas, groups, brackets = map(shown, self._how.values())
+        commas, groups, brackets = (shown(some) if some else "" for some in self._how.values())
         points = "decimal separators, and points as thousands"
         what = points if self.comma == "points" else self.comma
         notes = [f"commas were read as {what} separators"] if commas else []

@@ -11,8 +11,9 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -296,6 +297,7 @@ class _Table:
     ) -> None:
         self.lines, self.separator, self.source, self.word = lines, separator, source, word
         self.reading, self.na_values = reading, reading.na_values or ()
+        self._kinds = partial(cells.kinds, separator=separator, na_values=self.na_values)
         self.texts = [[*filter(None, map(str.strip, line.fields))] for line in lines]
         self.filled = [index for index, texts in enumerate(self.texts) if texts]
         if not self.filled:
@@ -324,9 +326,6 @@ class _Table:
         title, first, other = (self._kinds(rows[at]) for at in (0, 1, odd))
         alike = first[0] == other[0] and "number" in first and "number" in other
         return width if alike and "number" not in title else 0
-
-    def _kinds(self, fields: Iterable[str]) -> list[str]:
-        return cells.kinds(fields, self.separator, self.na_values)
 
     def _typed_kinds(self, index: int) -> list[str]:
         """Return what a line holds in the columns of numbers; nothing of a shorter line."""

@@ -196,7 +196,7 @@ def preview(
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
         from gramian.tables.answers import coded, find_answers
-        from gramian.tables.columns import Columns, whole_fields
+        from gramian.tables.columns import Columns, is_text, whole_fields
         from gramian.tables.long import find_long, pivoted
         from gramian.tables.summaries import odd_rows
 
@@ -217,9 +217,10 @@ def preview(
         columns.arrays = [column.take(rows) for column in columns.arrays]
     if reading.groups and (out := columns.rows_of(reading.groups)).any() and not out.all():
         columns.arrays = [column.take(np.flatnonzero(~out)) for column in columns.arrays]
-    about |= {"odd_rows": odd_rows(columns.names, columns.arrays)}
-    about |= {"answers": find_answers(columns.names, columns.arrays)}
-    about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes())}
+    about |= {"notes": (*table.notes, *columns.notes())}
+    if any(map(is_text, columns.arrays)):  # which all of these are about
+        for name, find in (("odd_rows", odd_rows), ("answers", find_answers), ("long", find_long)):
+            about[name] = find(columns.names, columns.arrays)
     seen = of_columns(columns, columns.source.names is not None, whole)
     return replace(seen, **about)
 

@@ -5,7 +5,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
@@ -136,23 +136,9 @@ class Scan(reading.ReadingOptions):
     _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "rows": _check_rows(self.rows),
-            "label": _check_label(self.label),
-            "size": check_size(self.size),
-            "pivot": _check_pivot(self.pivot),
-            "answers": _check_names("answers", self.answers),
-            "corrections": _check_corrections(self.corrections),
-        }
-        checked |= {
-            name: _check_names(name, _as_texts(getattr(self, name))) for name in ("exclude", "na_values")
-        }
-        checked |= {name: _check_columns(name, getattr(self, name)) for name in ("columns", "drop")}
-        checked |= {name: _check_name(name, getattr(self, name)) for name in ("id", "weights")}
-        counts = {name: getattr(self, name) for name in ("header", "skip_footer", "skip_after_header")}
-        checked |= {name: check_integer(name, n, 0) for name, n in counts.items() if n is not None}
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        for name, check in CHECKS.items():
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, check(name, value))
         _check_together(self)
         object.__setattr__(self, "_place", _check_path(self.path))
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
@@ -269,10 +255,8 @@ def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
     return tuple(locate(os.fsdecode(item)).path for item in path)
 
 
-def _check_rows(rows: Any) -> slice | None:
+def _check_rows(_: str, rows: Any) -> slice:
     """Make a slice of "start:stop:step"; what it selects is known only when reading."""
-    if rows is None:
-        return None
     how = 'Write a range such as "0:100", "10:", ":50" or "0:100:2".'
     if isinstance(rows, str):
         match = re.fullmatch(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?", rows, re.ASCII)
@@ -286,9 +270,7 @@ def _check_rows(rows: Any) -> slice | None:
     return rows
 
 
-def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
-    if names is None:
-        return None
+def _check_names(name: str, names: Any) -> tuple[str, ...]:
     if isinstance(names, str):
         names = names_in(names)
     if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
@@ -296,22 +278,22 @@ def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _check_pivot(names: Any) -> tuple[str, ...] | None:
-    checked = _check_names("pivot", names)
-    if checked is not None and not 2 <= len(checked) == len({*checked}) <= 3:
+def _check_pivot(name: str, names: Any) -> tuple[str, ...]:
+    checked = _check_names(name, names)
+    if not 2 <= len(checked) == len({*checked}) <= 3:
         how = 'Give the columns of ids, of variables and of values: pivot="ID,VARIABLE,VALUE".'
         raise ParameterError("pivot", checked, "is not three columns, or two where years are columns", how)
     return checked
 
 
-def _check_corrections(cells: Any) -> tuple[str, ...] | None:
+def _check_corrections(name: str, cells: Any) -> tuple[str, ...]:
     """Return entries ROW:COLUMN=VALUE, also of a mapping with tuples of row and column."""
     if isinstance(cells, Mapping):
         keys = [":".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in cells]
         values = ["" if value in NO_LABEL else value for value in map(str, cells.values())]
         cells = [f"{key}={value}" for key, value in zip(keys, values, strict=True)]
-    entries = _check_names("corrections", cells)
-    for entry in entries or ():
+    entries = _check_names(name, cells)
+    for entry in entries:
         cell, _, value = entry.rpartition("=")
         try:
             well = ":" in cell and math.isfinite(float(value or 0))
@@ -323,7 +305,7 @@ def _check_corrections(cells: Any) -> tuple[str, ...] | None:
     return entries
 
 
-def _check_columns(name: str, names: Any) -> tuple[str, ...] | None:
+def _check_columns(name: str, names: Any) -> tuple[str, ...]:
     if isinstance(names, str) and names.startswith("@") and len(names) > 1:
         names = read_names(names[1:])
     return _check_names(name, names)
@@ -341,18 +323,18 @@ def _as_texts(entries: Any) -> Any:
     return [str(entry) if isinstance(entry, Real) else entry for entry in entries]
 
 
-def _check_name(parameter: str, name: Any) -> str | None:
-    if name is not None and not _is_name(name):
+def _check_name(parameter: str, name: Any) -> str:
+    if not _is_name(name):
         raise ParameterError(parameter, name, "is not a name", "Name one column, or leave it out.")
     return name  # type: ignore[no-any-return]
 
 
-def _check_label(label: Any) -> str | tuple[str, ...] | None:
+def _check_label(name: str, label: Any) -> str | tuple[str, ...]:
     """Return one name as it is, and several as a tuple."""
     several = isinstance(label, list | tuple) or (isinstance(label, str) and "," in label)
     if not several:
-        return _check_name("label", label)
-    names = _check_names("label", label) or ()
+        return _check_name(name, label)
+    names = _check_names(name, label)
     return reading.one_name(names[0]) if len(names) == 1 else names
 
 
@@ -490,3 +472,20 @@ def read_names(path: str) -> list[str]:
         text = Path(path).read_bytes().decode("utf-8-sig")
     lines = (line.removesuffix("\r") for line in text.split("\n"))
     return as_written([line for line in lines if line]).to_pylist()  # type: ignore[no-any-return]
+
+
+# What is checked of options, and made of them, where they are given.
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "rows": _check_rows,
+    "label": _check_label,
+    "size": lambda _, size: check_size(size),
+    "pivot": _check_pivot,
+    "answers": _check_names,
+    "corrections": _check_corrections,
+    **dict.fromkeys(("exclude", "na_values"), lambda name, entries: _check_names(name, _as_texts(entries))),
+    **dict.fromkeys(("columns", "drop"), _check_columns),
+    **dict.fromkeys(("id", "weights"), _check_name),
+    **dict.fromkeys(
+        ("header", "skip_footer", "skip_after_header"), lambda name, n: check_integer(name, n, 0)
+    ),
+}

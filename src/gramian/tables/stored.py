@@ -23,9 +23,10 @@ from gramian.core.arrays import dense, memory_limit_bytes, stacked
 from gramian.core.checks import amount, counted, slices
 from gramian.core.progress import Passes, track
 from gramian.errors import FULL, DataError, FileError, MemoryLimitError, reason
+from gramian.tables.memory import array_rows
 from gramian.tables.rows import BLOCK_BYTES, Rows
 from gramian.tables.source import bytes_of_rows, damage, dtype_of_rows, whole_within
-from gramian.tables.table import RowsRequest
+from gramian.tables.table import RowsRequest, Table
 
 FAR_APART = 16  # of rows with more than so many from one to the next each is read alone
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
@@ -519,6 +520,13 @@ def require_rows(number: int, source: str, request: RowsRequest) -> None:
 # ---- A spool: numbers that are slow to read again, written once to a file without a name
 
 _DISK = "/var/tmp"
+
+
+def rows_of_table(table: Table) -> Rows:
+    """Return a table, stored or in memory, as rows with its names; NaN is not searched for."""
+    is_stored, names = isinstance(table.values, StoredRows), table.row_names
+    rows: Rows = opened_rows(table.values) if is_stored else array_rows(table.flat, RowsRequest())
+    return replace(rows, table=table, feature_names=table.feature_names, row_names=names)
 
 
 class Spool:

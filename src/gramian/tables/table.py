@@ -231,6 +231,10 @@ class Expected:
     transform: Any = None
     answers: Any = None
 
+    def fits(self, table: Table) -> bool:
+        """Whether a table is as expected: without alleles, and with these columns in their order."""
+        return not table.alleles and (self.names is None or table.feature_names in (None, self.names))
+
     def places(self, available: Sequence[str], source: str) -> tuple[list[int], tuple[str, ...]]:
         """Return where the expected columns are among the available ones, and notes on the changes.
 

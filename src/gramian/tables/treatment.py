@@ -20,10 +20,9 @@ from gramian.errors import DataError, ParameterError
 from gramian.tables import reading as options
 from gramian.tables import stored
 from gramian.tables.labels import NO_LABEL, has_label
-from gramian.tables.memory import array_rows
-from gramian.tables.rows import Holes, Rows
+from gramian.tables.rows import Holes
 from gramian.tables.source import dtype_of_rows
-from gramian.tables.table import Expected, Missing, RowsRequest, Table
+from gramian.tables.table import Expected, Missing, Table
 
 
 def as_expected(table: Table, expected: Expected) -> Table:
@@ -341,22 +340,11 @@ def _handle_sparse(table: Table, policy: options.MissingPolicy | None, expected:
     return replace(table, missing=Missing(means=means))
 
 
-def rows_of_table(table: Table) -> Rows:
-    """Return the numbers of a table as rows with its names, not searched for NaN."""
-    values = table.values
-    rows = (
-        stored.opened_rows(values)
-        if isinstance(values, stored.StoredRows)
-        else array_rows(table.flat, RowsRequest())
-    )
-    return replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
-
-
 def _holes(table: Table) -> Holes | None:
     """Return where NaN is; None where there is none."""
     if table.values.dtype.kind != "f" or getattr(table.values, "finite", None):
         return None
-    holes = rows_of_table(table).holes()
+    holes = stored.rows_of_table(table).holes()
     return holes if holes is not None and holes.by_row else None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gramian.app.cli import main
-from gramian.report import page
+from gramian.report.sections import Drawing
 
 KINDS = ("setosa", "virginica")
 
@@ -92,7 +92,7 @@ def _sketches(request, monkeypatch):
     if "drawn" in request.fixturenames:
         return
     sketch = SimpleNamespace(content=b"<svg></svg>", title="", caption="", inline=lambda: "<svg></svg>")
-    monkeypatch.setattr(page, "drawn", lambda drawing: sketch)
+    monkeypatch.setattr(Drawing, "drawn", lambda drawing: sketch)
 
 
 @pytest.fixture

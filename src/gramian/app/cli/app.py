@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ from typer.core import TyperCommand
 
 from gramian.app.cli.command import Group, application, command_of, help_alone
 from gramian.app.verb import Verb
-from gramian.app.verbs import GROUPS, VERBS, verb
+from gramian.app.verbs import GROUPS, VERBS
 from gramian.core.package import __version__
 
 # Commands that are no verbs, and what they need.
@@ -23,15 +22,17 @@ class LazyCommand(TyperCommand):
     Parameters
     ----------
     name : str
+
+    Attributes
+    ----------
     load : callable
         Returns the command itself, with its options, or a group.
     summary : str
         Its line of the list of commands; by default the first sentence of the verb.
     """
 
-    def __init__(self, name: str, load: Callable[[], Any], summary: str = "") -> None:
-        super().__init__(name)
-        self.load, self.summary = load, summary
+    load: Callable[[], Any]
+    summary = ""
 
     @cached_property
     def loaded(self) -> Any:
@@ -52,9 +53,7 @@ def _command(name: str) -> Any:
 
 
 def _verb(name: str) -> Verb:
-    if name not in OTHERS:
-        return verb(name)
-    return Verb(name, getattr(import_module("gramian.app.cli.others"), name))
+    return Verb.named(name, f"gramian.app.verbs.{VERBS[name]}" if name in VERBS else "gramian.app.cli.others")
 
 
 def _group(name: str) -> Any:
@@ -74,10 +73,10 @@ class Commands(Group):
         super().__init__(**options)
         for name in (*VERBS, *OTHERS):
             group = name.split()[0]
-            if group in GROUPS:
-                self.add_command(LazyCommand(group, partial(_group, group), GROUPS[group].partition("\n")[0]))
-            else:
-                self.add_command(LazyCommand(name, partial(_command, name)))
+            lazy = LazyCommand(group)
+            lazy.load = partial(_group if group in GROUPS else _command, group)
+            lazy.summary = GROUPS.get(group, "").partition("\n")[0]
+            self.add_command(lazy)
 
 
 app = application(add_completion=True)

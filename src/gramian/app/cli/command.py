@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
@@ -47,6 +47,7 @@ class Command(TyperCommand):
         parameter: Any
         for parameter in self.params:
             if (described := self.declared.get(parameter.name)) is not None:
+                parameter.metavar = described.metavar or parameter.metavar
                 parameter.help = (
                     f"{described.help} [{described.usual}]" if described.usual else described.help
                 )
@@ -113,7 +114,7 @@ def command_of(verb: verbs.Verb) -> Any:
     declared = {param.name: param for param in _parameters(verb)}
     signature = inspect.signature(verb.function)
     returns = signature.return_annotation is not None
-    parameters = [_for_typer(param) for param in declared.values()]
+    parameters = _for_typer(declared.values())
     for param in signature.parameters.values():
         if param.annotation is typer.Context:
             parameters.append(param.replace(kind=inspect.Parameter.KEYWORD_ONLY))
@@ -167,26 +168,27 @@ def _of_fit(param: verbs.Parameter) -> verbs.Parameter:
     return param._replace(default=None, about=param.about._replace(usual="the table of the fit"))
 
 
-def _for_typer(param: verbs.Parameter) -> inspect.Parameter:
-    """Return a parameter as typer reads it: a flag, or texts; None where it is not given."""
-    many = list[str] in param.kinds or getattr(param.about, "many", False)
-    kind: Any = list[str] if many else bool if bool in param.kinds else str
-    default = param.default if param.default is inspect.Parameter.empty else None
-    metavar = param.metavar
-    options: dict[str, Any] = {"metavar": metavar, "show_default": False} if metavar else {}
-    if param.positional:
-        declared: Any = typer.Argument(**options)
-    else:
-        flag = "json" if param.name == "as_json" else param.name.replace("_", "-")
-        flags = [f"--{flag}/--no-{flag}" if param.default is True else f"--{flag}"]
-        if isinstance(param.about, verbs.Option):
-            flags += [param.about.short] if param.about.short else []
-        panel = getattr(param.function, "settings", {}).get("panel")
-        declared = typer.Option(*flags, rich_help_panel=verbs.PANEL_OF.get(param.name, panel), **options)
-    annotation: Any = Annotated[kind if default is inspect.Parameter.empty else kind | None, declared]
-    return inspect.Parameter(
-        param.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
+def _for_typer(params: Iterable[verbs.Parameter]) -> list[inspect.Parameter]:
+    """Return parameters as typer reads them: flags, or texts; None where they are not given."""
+    result = []
+    for param in params:
+        many = list[str] in param.kinds or getattr(param.about, "many", False)
+        kind: Any = list[str] if many else bool if bool in param.kinds else str
+        default = param.default if param.default is inspect.Parameter.empty else None
+        if param.positional:
+            declared: Any = typer.Argument(metavar=param.metavar or None, show_default=False)
+        else:
+            flag = "json" if param.name == "as_json" else param.name.replace("_", "-")
+            flags = [f"--{flag}/--no-{flag}" if param.default is True else f"--{flag}"]
+            if isinstance(param.about, verbs.Option):
+                flags += [param.about.short] if param.about.short else []
+            panel = getattr(param.function, "settings", {}).get("panel")
+            panel = verbs.PANEL_OF.get(param.name, panel)
+            declared = typer.Option(*flags, rich_help_panel=panel, show_default=False)
+        annotation: Any = Annotated[kind if default is inspect.Parameter.empty else kind | None, declared]
+        how: dict[str, Any] = {"default": default, "annotation": annotation}
+        result.append(inspect.Parameter(param.name, inspect.Parameter.KEYWORD_ONLY, **how))
+    return result
 
 
 # ------------------------------------------------------------------ calls

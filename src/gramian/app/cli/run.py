@@ -1,5 +1,6 @@
 """Runs a command: what goes wrong becomes one line and an exit code, never a traceback for a mistake."""
 
+import gc
 import os
 import re
 import sys
@@ -8,15 +9,47 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-import typer
-
 from gramian import errors
 from gramian.core.checks import shown, six_digits
+from gramian.core.package import __version__
 from gramian.core.progress import say
 
 DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
-# Base of everything that the parser says about arguments; typer has moved it from package to package.
-PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    It is 0, 1 for data errors, 2 for usage, 3 for alarms with ``monitor --fail``, and 130 after Ctrl-C.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the program's name; by default what the program was called with.
+    """
+    if arguments is None:
+        # A command ends soon; most of what is collected until then are its imports and the names of columns.
+        gc.set_threshold(50_000, 10, 10)
+        # Idle threads of BLAS would turn for 25 ms after each product, before anything else starts.
+        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
+    try:
+        import typer
+
+        from gramian.app.cli.app import app
+
+        command = typer.main.get_command(app)
+    except KeyboardInterrupt:
+        return 130
+    except ModuleNotFoundError as error:
+        if error.name not in {"typer", "rich", "pyarrow"}:
+            raise
+        if [*(sys.argv[1:] if arguments is None else arguments)] == ["--version"]:  # which needs no extra
+            print(f"gramian {__version__}")
+            return 0
+        missing = errors.MissingExtraError("cli", error.name, "The command gramian")
+        print(f"gramian: {missing}", file=sys.stderr)
+        return 1
+    return run(command, arguments)
 
 
 def run(command: Any, arguments: Sequence[str] | None = None) -> int:
@@ -53,9 +86,13 @@ def run(command: Any, arguments: Sequence[str] | None = None) -> int:
 
 
 def _invoke(command: Any, arguments: list[str]) -> int:
+    import typer
+
+    # Base of everything that the parser says about arguments; typer has moved it from package to package.
+    parser_error: Any = typer.BadParameter.__mro__[2]
     try:
         code = command.main(args=arguments, prog_name="gramian", standalone_mode=False)
-    except PARSER_ERROR as error:
+    except parser_error as error:
         return _parser_error(error)
     except (errors.ParameterError, errors.InputTypeError) as error:
         return _fail(str(error), USAGE)

@@ -6,7 +6,6 @@ A new verb is a new file with its name.
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 from gramian.app.verb import Verb
@@ -60,9 +59,7 @@ def verb(name: str) -> Verb:
     >>> verb("stability").summary
     'Show how much the components of a saved PCA would change with another sample.'
     """
-    functions, word = vars(import_module(f"{__name__}.{VERBS[name]}")), name.split()[-1].replace("-", "_")
-    function = functions.get(word) or functions[f"{word}_"]
-    return Verb(name, function, **getattr(function, "settings", {}))
+    return Verb.named(name, f"{__name__}.{VERBS[name]}")
 
 
 def verbs() -> dict[str, Verb]:

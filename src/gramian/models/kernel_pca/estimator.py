@@ -292,9 +292,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         array of shape (n_samples, n_components_)
             The scores, in the kind and dtype of X.
         """
-        with shows_progress("KernelPCA"):
-            fit = self._fit_of(X, sample_weight).solve()
-            self._adopt(fit, X)
+        self.fit(X, sample_weight=sample_weight)
         warn_of_findings(self)
         if "eigenvectors_" not in vars(self) or arrays.is_dask(X):
             return self.transform(X)

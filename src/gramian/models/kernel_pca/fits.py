@@ -433,9 +433,9 @@ class ExactFit(KernelFit):
         evaluator, center, X = None, bool(parameters.center), rows.in_memory()
         if kernel is not None:
             evaluator = kernel.bind(X, precision_of(X, parameters.tol), centered=center)
-        clip = (
-            parameters.repair is not None and check_choice("repair", parameters.repair, ("clip",)) == "clip"
-        )
+        clip = parameters.repair is not None
+        if clip:
+            check_choice("repair", parameters.repair, ("clip",))
         problem = KernelProblem(rows, None, center, psd=False, clip=clip, given=evaluator is None)
         problem.fraction = target.fraction is not None
         if evaluator is not None:
@@ -453,10 +453,8 @@ class ExactFit(KernelFit):
         if solver == "krylov" and problem.everything and problem.clip:
             why = 'finds only the largest eigenvalues, but repair="clip" needs the negative ones'
             raise ParameterError("solver", solver, why, "Leave solver at 'auto'.")
-        tol, limit = (
-            check_tol(parameters.tol, rows.dtype),
-            memory_limit_bytes(parameters.memory_limit, rows.like),
-        )
+        tol = check_tol(parameters.tol, rows.dtype)
+        limit = memory_limit_bytes(parameters.memory_limit, rows.like)
         try:
             return problem, evaluator, problem.schedule(SolveRequest(target, tol, limit, solver))
         except MemoryLimitError as error:

@@ -446,12 +446,12 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         components, view = result.directions.components, problem.measured()
         fitted.store_parameters(self, "missing", "whiten")
         self.n_missing_, self.imputed_ = 0, None
-        self._weight = problem.weight
+        self._weight, degrees = problem.weight, problem.degrees
         self.n_samples_ = rows.shape[0]
         vectors = result.directions.vectors
         self.components_ = arrays.namespace(vectors).asarray(vectors.T)
         self.explained_variance_ = components.values
-        self.singular_values_ = np.sqrt(components.values) * math.sqrt(problem.degrees)
+        self.singular_values_ = np.sqrt(components.values) * math.sqrt(degrees)
         self._center = view.mean.copy()
         scaled = problem.scale is not None or problem.metric is not None
         self._divisor = divisor = view.data_divisor if scaled else None
@@ -459,7 +459,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         self.scale_ = None if divisor is None else arrays.from_numpy(divisor.astype(rows.dtype), rows.like)
         self.constant_features_ = np.flatnonzero(view.constant)
         self.noise_variance_ = components.noise
-        self.reconstruction_error_ = components.left * (problem.degrees / problem.weight)
+        self.reconstruction_error_ = components.left * (degrees / self._weight)
         self.total_variance_ = float(components.total or 0.0)
         self.component_choice_ = choice = result.choice
         far = problem.hidden_by_offset(solution, components)
@@ -487,7 +487,8 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there is a model; a stream with too few rows raises an error of its own."""
-        self._look()
+        if "components_" not in vars(self):
+            self._look()
         return "components_" in vars(self)
 
     def _require_savable(self) -> None:

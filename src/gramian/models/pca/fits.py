@@ -84,10 +84,8 @@ class TableFit:
         parameters, rows = self.parameters, self.rows
         center = bool(parameters.center)
         metric = inputs.check_feature_weight(parameters.feature_weight, rows)
-        ddof, scale = (
-            inputs.ddof_of(parameters.ddof, rows),
-            inputs.check_scale(parameters.scale, rows, center),
-        )
+        ddof = inputs.ddof_of(parameters.ddof, rows)
+        scale = inputs.check_scale(parameters.scale, rows, center)
         worst_case = check_choice("certificate", parameters.certificate, CERTIFICATES) == "deterministic"
         problem = LinearProblem(rows, center, scale, ddof, metric=metric, worst_case=worst_case)
         if rows.weights is not None:

@@ -79,10 +79,8 @@ class Filled:
         parameters, rows, expected = self.asked, self.rows, self.expected
         fit = table = TableFit(parameters, rows)
         if expected is not None:
-            scale, metric = (
-                check_scale(parameters.scale, rows),
-                check_feature_weight(parameters.feature_weight, rows),
-            )
+            scale = check_scale(parameters.scale, rows)
+            metric = check_feature_weight(parameters.feature_weight, rows)
             fit, ddof = TableFit(parameters, expected.table()), ddof_of(parameters.ddof, rows)
             fit.problem = ExpectedProblem(fit.rows, True, scale, ddof, metric=metric, seen=expected)
             fit.problem.earlier = expected.seconds
@@ -345,10 +343,8 @@ class _Part:
     def _divisor(self) -> FloatArray:
         """Return what the fit divides columns of such means and standard deviations by."""
         parameters, rows, means, deviations = self.asked, self.rows, self.means, self.deviations
-        scale, metric = (
-            check_scale(parameters.scale, rows),
-            check_feature_weight(parameters.feature_weight, rows),
-        )
+        scale = check_scale(parameters.scale, rows)
+        metric = check_feature_weight(parameters.feature_weight, rows)
         if scale is None:
             divisor = np.ones(len(means))
         elif not isinstance(scale, str):

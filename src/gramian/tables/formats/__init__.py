@@ -69,9 +69,6 @@ class Format:
             module = import_module(f"{__name__}.{self.module or self.name}")
         return getattr(module, f"open_{self.name}")  # type: ignore[no-any-return]
 
-    def __str__(self) -> str:
-        return self.listed or " ".join(self.suffixes) + (" (also with .gz)" if self.packed else "")
-
 
 _ZIP, _HDF5 = (b"PK\x03\x04", b"PK\x05\x06"), (b"\x89HDF\r\n",)
 _BOOK, _IN_BOOK = (*_ZIP, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), r"^xl/workbook\.xml$|^content\.xml$"
@@ -103,7 +100,10 @@ FORMATS = (
     FOLDER,
     Format("zip", (".zip",), _ZIP, module="pictures", in_blocks=True, listed="a .zip of them"),
 )
-READABLE = ", ".join(map(str, FORMATS)) + " (FILE::NAME for an array or sheet of several)"
+_LISTED = (
+    format.listed or " ".join(format.suffixes) + " (also with .gz)" * format.packed for format in FORMATS
+)
+READABLE = ", ".join(_LISTED) + " (FILE::NAME for an array or sheet of several)"
 _BY_SUFFIX = {
     suffix + packed: format
     for format in FORMATS

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
@@ -53,21 +53,18 @@ class TextFile:
 
     def __init__(self, opened: Opened) -> None:
         self.source, self._opened = opened.name, opened
-        self.nbytes = self._file.seek(0, io.SEEK_END)
-        self._file.seek(0)
-        self._packed = self._file.read(2) == GZIP
+        file = opened.file
+        self.nbytes = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        self._packed = file.read(2) == GZIP
         self._passes = 0
         self.path = opened.path
         self._head, self._n_lines = b"", 0
         self._digest = hashlib.sha256()
 
-    @property
-    def _file(self) -> IO[bytes]:
-        return self._opened.file
-
     def read(self, size: int) -> bytes:
         """Return the next bytes of the file as they are."""
-        data = self._file.read(size)
+        data = self._opened.file.read(size)
         if self.path is not None:
             self._digest.update(data)
             self._opened.sha256 = self._opened.sha256 if data else self._digest.hexdigest()
@@ -92,7 +89,7 @@ class TextFile:
         MemoryLimitError
         """
         self._digest = hashlib.sha256()
-        self._file.seek(0)
+        self._opened.file.seek(0)
         raw = iter(partial(self.read, size), b"")
         pieces = expanded(self, size, self.source, whole) if self._packed else raw
         if not silent and self.nbytes > size:
@@ -116,7 +113,7 @@ class TextFile:
         for piece in pieces:
             progress_text = f"{amount(start)} of {amount(self.nbytes)} ({100 * start // self.nbytes} %)"
             progress.report(again + progress_text, f"part of {self.source}", start, self.nbytes)
-            start = self._file.tell()
+            start = self._opened.file.tell()
             yield piece
 
     def head(self, lines: int) -> bytes:
@@ -259,7 +256,7 @@ class TextSource(ColumnSource):
         count = self.skip_footer
         if count is None:
             last = text.rstrip(b"\r\n").rsplit(newline, layout.LAST_LINES)[-layout.LAST_LINES :]
-            lines, count = [self._as_utf8(line) for line in last], 0
+            lines, count = self._as_utf8(newline.join(last)).split(newline), 0
             of_table, end = (self.separator, self._layout.n_fields), lines[-1]
             # Most tables end with a row.
             if layout.is_note(layout.fields_of(end, self.separator), *of_table, apart=True):
