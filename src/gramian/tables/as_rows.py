@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,22 +82,30 @@ def as_rows(
 
 def to_rows(X: Any, request: RowsRequest) -> Rows:
     """Return user data as rows; :func:`as_rows` names the kinds, and raises its errors."""
-    expected = request.expected
+    return _reader_of(X, request.expected)(X, request)
+
+
+def _reader_of(X: Any, expected: Expected | None) -> Callable[[Any, RowsRequest], Rows]:
+    """Return what makes rows of such data: arrays are checked, what is elsewhere is read."""
     if type(X) is Table and type(X.values) is np.ndarray and (expected is None or expected.fits(X)):
-        rows, names = array_rows(X.values, request), X.row_names
-        return replace(rows, feature_names=X.feature_names, row_names=names, table=X)
+        return _rows_in_memory
     if isinstance(X, str | bytes):
         hint = f"To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
         raise InputTypeError(f"X is the text {X[:60]!r}.", hint)
     if sparse.issparse(X) or (isinstance(X, np.ndarray) and not isinstance(X, np.memmap)):
-        return array_rows(X, request)
+        return array_rows
     modules = [f"{base.__module__}." for base in type(X).__mro__]
     looked_into = any(module.startswith(READ_BY_IO) for module in modules)
     if looked_into or isinstance(X, np.memmap | Path | Iterator):
         from gramian.tables.file_rows import read  # a fit to an array does without the readers of files
 
-        return read(X, request)
-    return array_rows(X, request)
+        return read
+    return array_rows
+
+
+def _rows_in_memory(table: Table, request: RowsRequest) -> Rows:
+    rows, names = array_rows(table.values, request), table.row_names
+    return replace(rows, feature_names=table.feature_names, row_names=names, table=table)
 
 
 # ---- Weights of rows, which are checked here only
