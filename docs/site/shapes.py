@@ -151,15 +151,18 @@ def svg(known: Mapping[str, float]) -> str:
     with style.canvas(180), style.defaults():
         ax = style.subplots(height_mm=85)
         for shape, colour, marker in zip(LINES, (*COLOURS, "#CC79A7"), "osD^P", strict=True):
+            label = shape
             for on_line in (True, False):
                 own = sorted(
                     (v["size"], v["ratio"]) for v in values if (v["shape"], v["line"]) == (shape, on_line)
                 )
-                look = {"label": shape} if on_line else {"linestyle": "", "markerfacecolor": "none"}
-                ax.plot(*zip(*own, strict=True), marker=marker, color=colour, **look) if own else None
+                if own:
+                    look = {} if on_line else {"linestyle": "", "markerfacecolor": "none"}
+                    ax.plot(*zip(*own, strict=True), marker=marker, color=colour, label=label, **look)
+                    label = "_"  # a shape is named once
         ax.axhline(1, color=style.INK, linewidth=1)
         for side, height in (("slower ↑", "bottom"), ("faster ↓", "top")):
-            ax.annotate(side, (1, 1), xycoords=("axes fraction", "data"), ha="right", va=height)
+            ax.annotate(side, (1.01, 1), xycoords=("axes fraction", "data"), va=height)
         ax.set(xscale="log", yscale="log", xlabel="rows n (wide: columns)")
         ax.set_ylabel("seconds of gramian / fastest accurate peer")
         ax.yaxis.set_major_formatter("{x:g}")

@@ -172,7 +172,18 @@ class Table:
         }
 
     def row_text(self, row: int) -> str:
-        """Return the number of a row in the file and its name, for messages."""
+        """Return the number of a row in the file and its name, for messages.
+
+        Parameters
+        ----------
+        row : int
+            Its index in the table.
+
+        Returns
+        -------
+        str
+            Such as "row 3 (named 'a')".
+        """
         named = f" (named {self.row_names[row]!r})" if self.row_names else ""
         return f"row {row if self.row_numbers is None else self.row_numbers[row]}{named}"
 
