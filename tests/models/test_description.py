@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 import gramian
-from damaged import changed, reseal
+from damaged import DROPPED, changed, reseal
 from gramian import PCA, KernelPCA, Whitener
 from gramian.app.verbs.show import described
 from gramian.models.model_file import read_model
@@ -40,3 +40,10 @@ def test_what_only_a_class_can_tell_is_left_to_it(tmp_path):
         assert described(read_model(path)) is None
     gramian.PolynomialMap(2).fit(X).save(path)
     assert described(read_model(path)) is None
+
+
+def test_a_description_without_its_kernel_tells_the_rest(tmp_path):
+    path = tmp_path / "m.gramian"
+    KernelPCA(2, kernel="rbf").fit(X).save(path)
+    reseal(path, lambda content: changed(content, ("state", "kernel_"), DROPPED))
+    assert model_facts(described(read_model(path)))["kernel"] == "rbf"

@@ -220,9 +220,8 @@ def model_size(model: Any) -> str:
 
 def kernel_text(model: Any) -> str:
     """Return the kernel with its parameters, or "" for PCA."""
-    if not model.model_kind.kernel:
-        return ""
-    return str(model.kernel or "") if model.kernel_ is None else repr(model.kernel_)
+    kernel = vars(model).get("kernel_")  # a description of a model may have none
+    return str(vars(model).get("kernel") or "") if kernel is None else repr(kernel)
 
 
 def where_text(model: Any) -> str:
