@@ -14,7 +14,7 @@ from gramian import PCA, KernelPCA, figures
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.figures.labels import Labels
-from gramian.figures.points import Groups
+from gramian.figures.points import Groups, pair_of
 from gramian.figures.registry import FIGURES, available
 from gramian.statistics.associations import mean_ellipse, normal_ellipse
 from gramian.tables.metadata import usual_hue
@@ -381,3 +381,8 @@ def test_points_have_the_index_of_a_frame():
     data = figures.scores_data(PCA(2).fit(frame), frame)
     assert data.columns["name"] == [str(name) for name in frame.index]
     assert "name" not in figures.scores_data(PCA(2).fit(frame), frame.reset_index(drop=True)).columns
+
+
+@pytest.mark.parametrize("components", ["PC1", 1, np.int64(1), (1, 2), ["PC1"], np.array([1, 2])])
+def test_the_only_component_may_be_named_in_any_way(components):
+    assert pair_of(components, 1) == [0]

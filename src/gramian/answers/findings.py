@@ -48,7 +48,7 @@ FOLLOWS = 0.9  # correlation of a component with a column of identifiers, or wit
 # size: deviation of the correlations with PC1 over their mean, and its least share
 EVEN, SIZE_SHARE = 0.35, 0.3
 COUNTED, FEW_DEPTHS = 100, 6  # largest whole number, and rows, from which sums of counts are looked at
-COINCIDE, UNNAMED = 0.95, 0.1  # share of rows in which labels agree; of those outside the largest group, not
+COINCIDE, DISAGREE = 0.95, 0.1  # shares of rows: labels agree; they do not, outside of the largest group
 NO_MEASURES = ("identifier", "counter", "time", "code", "place", "weight")
 FEWEST_THINGS = 4  # in a matrix that is symmetric by no coincidence
 LEAVE_OUT = "Leave the column out."
@@ -269,21 +269,23 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
     least = _least_of_correlations(e) / _tracy_widom(e.n, e.d)[1] if e.model.center else 0.0
     if tame and least > CLEARLY:
         return
-    (largest, together), (usual, limit) = map(float, _strengths(Z)), _tracy_widom(n, p)
+    (largest, norm), (usual, limit) = map(float, _largest_and_norm(Z)), _tracy_widom(n, p)
     # With heavy tails a single row may add its squared norm.
     if largest > (CLEARLY * limit if tame else 2 * limit + float((Z**2).sum(axis=1).max()) / n):
         return
     if not tame or largest > usual:
         rng = np.random.default_rng(0)
-        null = np.stack(_strengths(np.array([rng.permuted(Z, axis=0) for _ in range(PERMUTATIONS)])), axis=-1)
+        null = np.stack(
+            _largest_and_norm(np.array([rng.permuted(Z, axis=0) for _ in range(PERMUTATIONS)])), axis=-1
+        )
         (usual, _), (limit, most) = null.mean(axis=0), null.mean(axis=0) + ABOVE_NULL * null.std(axis=0)
-        if together > most:  # columns correlate, if along no single direction
+        if norm > most:  # columns correlate, if along no single direction
             return
     if largest <= limit:
         # What few rows and columns do not show, all of them may.
         sampled = Z.size < e.standardised.size or not e.whole or len(e.columns) < e.d
         if sampled and (
-            least > 1.0 or _strengths(e.standardised)[0] > _tracy_widom(*e.standardised.shape)[1]
+            least > 1.0 or _largest_and_norm(e.standardised)[0] > _tracy_widom(*e.standardised.shape)[1]
         ):
             return
         yield Finding(
@@ -303,7 +305,7 @@ def _least_of_correlations(e: Evidence) -> float:
     return float((as_float64(e.model.explained_variance_)[: e.k] / shares).max())
 
 
-def _strengths(Z: FloatArray) -> tuple[Any, Any]:
+def _largest_and_norm(Z: FloatArray) -> tuple[Any, Any]:
     """Return the largest eigenvalue of the correlations of some rows, and the norm of all correlations.
 
     Of a stack of tables it returns those of each.
@@ -494,7 +496,7 @@ def _agreement(x: IntArray, y: IntArray) -> float:
     np.add.at(table, (x, y), 1)
     right = [(some.max(axis=0).sum(), some.sum(axis=1).max()) for some in (table, table.T)]
     # Most rows of one group are named right by chance: the others must be, too.
-    agree = (float(named / n) * bool(n - named <= UNNAMED * (n - largest)) for named, largest in right)
+    agree = (float(named / n) * bool(n - named <= DISAGREE * (n - largest)) for named, largest in right)
     return max(agree)
 
 

@@ -25,7 +25,7 @@ from gramian.tables.column_features import chance, tokens
 from gramian.tables.long import YEAR
 from gramian.tables.metadata import as_metadata
 from gramian.tables.names import are_variables
-from gramian.tables.preview import WIDEST, Column, Preview
+from gramian.tables.preview import MOST_GROUPS, WIDEST, Column, Preview
 from gramian.tables.reading import ReadingOptions, one_name
 from gramian.tables.roles import Role, is_date, preview_of, roles_of
 from gramian.tables.scan import Scan
@@ -45,7 +45,7 @@ FEWEST = 10  # rows from which integers that count rows, or differ in all rows, 
 MOST_ODD = 5  # columns beside those along an axis, or answers
 # Columns of one scale, its largest number, times which others go beyond it.
 RATED, HIGHEST, BEYOND = 5, 11, 3.0
-MOST_GROUPS, FEW_GROUPS, NEARLY = 20, 8, 0.75  # of a label; as many as colours tell apart; what is as telling
+FEW_GROUPS, NEARLY = 8, 0.75  # as many as colours tell apart; share of the best label that is as good
 FEW_ROWS = 5  # of each group of a label with more groups
 # Kinds of labels, the best first; roles of numbers that name groups.
 TEXTS, CODES, MANY, PAIRS, TIMES = range(5)
@@ -515,12 +515,13 @@ class _Table:
             return None
         first = min(key for key, _ in best)
         tied = [column for key, column in best if key[:3] == first[:3]]
-        told = [self._told(column) for column in tied]  # the first one that tells nearly as much as the best
-        column = next(column for column, much in zip(tied, told, strict=True) if much >= NEARLY * max(told))
+        shares = list(map(self._explained_share, tied)) if len(tied) > 1 else [0.0]
+        least = NEARLY * max(shares)  # the first one that explains nearly as much as the best
+        column = next(column for column, share in zip(tied, shares, strict=True) if share >= least)
         why = f'"{column.name}" names {column.distinct} groups of rows'
         return Proposal("label", column.name, why, _facts(column))
 
-    def _told(self, column: Column) -> float:
+    def _explained_share(self, column: Column) -> float:
         """Return the mean share of the variance of measures that groups explain beyond chance."""
         measures = [one for one in filter(_has_some, self.free) if self.roles[one.name].role == "measure"]
         if column.texts is None or not measures:

@@ -119,11 +119,13 @@ def places_of(components: Any, count: int, advice: str = "") -> list[int]:
     if count == 0:
         raise DataError(NOTHING)
     several = [components] if isinstance(components, int | str | np.integer) else components
-    texts = [str(component).strip().upper().removeprefix("PC") for component in several]
-    if other := next((text for text in texts if not text.isdecimal()), None):
-        raise ParameterError("components", other, "is not a component", f"Choose PC1 to PC{count}.")
-    advice = advice or f"The model has PC1 to PC{count}."
-    return [checks.check_integer("components", int(text), 1, count, advice) - 1 for text in texts]
+    indices, advice = [], advice or f"The model has PC1 to PC{count}."
+    for component in several:
+        number = str(component).strip().upper().removeprefix("PC")
+        if not number.isdecimal():
+            raise ParameterError("components", component, "is not a component", f"Choose PC1 to PC{count}.")
+        indices.append(checks.check_integer("components", int(number), 1, count, advice) - 1)
+    return indices
 
 
 def numbers_of(X: Any) -> AnyArray:

@@ -375,10 +375,11 @@ def pair_of(components: Any, k: int) -> list[int]:
 
     Examples
     --------
-    >>> pair_of((1, "PC3"), 5), pair_of(2, 5), pair_of((1, 2), 1)
-    ([0, 2], [1], [0])
+    >>> pair_of((1, "PC3"), 5), pair_of(2, 5), pair_of((1, 2), 1), pair_of("PC1", 1)
+    ([0, 2], [1], [0], [0])
     """
-    indices = places_of(components[:1] if k == 1 and not isinstance(components, int) else components, k)
+    first = components[:1] if k == 1 and isinstance(components, Sequence | np.ndarray) else components
+    indices = places_of(components if isinstance(components, str) else first, k)
     if not 0 < len(indices) <= 2 or len(set(indices)) < len(indices):
         hint = "Name two different components, such as (1, 3), or one."
         raise ParameterError("components", components, "are not two different components", hint)

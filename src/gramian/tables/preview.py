@@ -21,7 +21,7 @@ from gramian.tables.source import ArraySource
 FIRST = 8  # entries of a column that are shown
 WIDEST = 40  # letters of one of them
 MOST = 200  # columns that are shown, besides those that need a use
-SAMPLE, MOST_GROUPS = 1000, 20  # rows of which the values are kept, of text with at most so many values
+SAMPLE, MOST_GROUPS = 1000, 20  # rows of which values are kept; different texts of a column of labels
 SAMPLED, TOGETHER = 1 << 20, 1 << 20  # entries that are kept, of 64 rows at least; entries looked at together
 
 

@@ -18,7 +18,7 @@ from gramian.core.records import FloatArray, Members
 from gramian.tables.as_rows import to_rows
 from gramian.tables.cells import is_moment, units_of
 from gramian.tables.column_features import FEATURES, chance, features, grams, telling, tokens
-from gramian.tables.preview import Column, Preview, of_array, of_columns
+from gramian.tables.preview import MOST_GROUPS, Column, Preview, of_array, of_columns
 from gramian.tables.scan import Scan
 from gramian.tables.stored import StoredRows
 from gramian.tables.table import RowsRequest, Table
@@ -50,7 +50,6 @@ NAMED: dict[str, Kind] = {
 }
 OUT, DOUBTFUL = 0.58, 0.13  # probability of being no measure from which a column leaves, or is named
 SURE = 0.9  # the same of a column with a unit
-MOST_GROUPS = 20  # values of a text column that is a label
 MOST_JUDGED = 300  # columns of numbers that are judged, the first and the last
 IN_MANY = "is one of many columns"
 FREELY = 0.5  # distinct share of numbers with decimals that name nothing

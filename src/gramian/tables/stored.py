@@ -272,7 +272,7 @@ class FileRows(StoredRows):
         Where the first number is.
     fortran : bool
         Whether columns lie in one piece, not rows.
-    pitch : int
+    stride : int
         Bytes from one row to the next where others lie between; 0 where they do not.
 
     Examples
@@ -289,7 +289,7 @@ class FileRows(StoredRows):
     shape: tuple[int, int] = (0, 0)
     offset: int = 0
     fortran: bool = False
-    pitch: int = 0
+    stride: int = 0
     cuts_columns: bool = True
 
     @classmethod
@@ -319,7 +319,7 @@ class FileRows(StoredRows):
     ) -> StoredRows:
         if columns is not None or self.fortran or not isinstance(indices, range) or indices.step != 1:
             return super().picked(indices, columns)
-        offset = self.offset + indices.start * (self.pitch or self.shape[1] * self.kind.itemsize)
+        offset = self.offset + indices.start * (self.stride or self.shape[1] * self.kind.itemsize)
         return replace(self, shape=(len(indices), self.shape[1]), offset=offset)
 
     def read(self, rows: slice, columns: slice) -> npt.NDArray[Any]:
@@ -335,12 +335,12 @@ class FileRows(StoredRows):
     def _lines(self, out: npt.NDArray[Any], first: int, left: int, length: int, rows: slice) -> None:
         """Fill lines from the one numbered ``first``, from place ``left`` of each; lines have ``length``."""
         size = self.kind.itemsize
-        pitch = self.pitch or length * size
-        if out.size and out.shape[1] * size == pitch:
-            self._fill(out.reshape(-1), first * pitch, rows)
+        stride = self.stride or length * size
+        if out.size and out.shape[1] * size == stride:
+            self._fill(out.reshape(-1), first * stride, rows)
             return
         for line, values in enumerate(out, first):
-            self._fill(values, line * pitch + left * size, rows)
+            self._fill(values, line * stride + left * size, rows)
 
     def _fill(self, values: npt.NDArray[Any], position: int, rows: slice) -> None:
         view, done = memoryview(values).cast("B"), 0  # type: ignore[arg-type]

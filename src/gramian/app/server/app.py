@@ -244,9 +244,8 @@ class Guard:
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
             text = "This Host is not a name of this server."
             raise Refusal(400, f"{text} Use its address, or add it with --allow-host.")
-        site = (
-            "none" if reads else headers.get("sec-fetch-site", "none")
-        )  # a link may lead here from anywhere
+        # A link may lead here from anywhere.
+        site = "none" if reads else headers.get("sec-fetch-site", "none")
         if (origin is not None and not _same(origin, hosts[0])) or site not in ("same-origin", "none"):
             text = "Requests from pages of other origins are not allowed. A proxy must pass on Host."
             raise Refusal(403, text)

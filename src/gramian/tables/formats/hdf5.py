@@ -170,11 +170,11 @@ def _classic(variable: Any, file: stored.OpenFile, name: str) -> tuple[source.He
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
     attrs = {name: value for name, value in vars(variable).items() if name != "data"}
-    offset, pitch = data.ctypes.data - whole.ctypes.data, (*data.strides, 0)[0]
+    offset, stride = data.ctypes.data - whole.ctypes.data, data.strides[0] if data.strides else 0
     shape, kind, read_as = data.shape, data.dtype, _decoding(attrs, data.dtype)
 
     def rows(limit: int = 0) -> stored.StoredRows:
-        return _decoded(stored.FileRows.of(file, name, shape, kind, offset, pitch=pitch), attrs, shape)
+        return _decoded(stored.FileRows.of(file, name, shape, kind, offset, stride=stride), attrs, shape)
 
     single = _without_single(shape)
     plain = read_as[0] if read_as else kind.newbyteorder("=")
